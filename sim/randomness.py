@@ -141,9 +141,9 @@ class Draw:
 
 
 def draws(distribution: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One duration of each of many streams: the ``numbers[i]``-th of stream ``keys[i]``. Shape (n,), microseconds."""
+    """Durations of many streams, microseconds: ``numbers[..., i]`` are of stream ``keys[i]``. Shape of ``numbers``."""
     if distribution.kind == "constant":
-        return np.full(len(keys), distribution.values[0], dtype=np.int64)
+        return np.full(numbers.shape, distribution.values[0], dtype=np.int64)
     return _of_array(distribution, hash64_array(keys, numbers.astype(np.uint64)))
 
 

@@ -71,6 +71,27 @@ class OffsetLog:
         self._productions: list[tuple[Any, ...]] = []
         self._produced = 0
 
+    @classmethod
+    def joined(cls, logs: Sequence[OffsetLog], begins: Sequence[int]) -> OffsetLog:
+        """Those of several groups as one, in which the partitions of each have numbers from ``begins`` on."""
+        if len(logs) == 1:
+            return logs[0]
+        joined = cls()
+        for log, begin in zip(logs, begins, strict=True):
+            joined._append(log, begin)
+        return joined
+
+    def _append(self, log: OffsetLog, begin: int) -> None:
+        first = {SERVE: self._served, PRODUCE: self._produced}
+        for kind, partitions, time, offset, index, lengths in log.blocks:
+            self._add(Block(kind, partitions + begin, time, offset, index + first.get(kind, 0), lengths))
+        self._loads += [(partitions + begin, offered, mrps) for partitions, offered, mrps in log._loads]
+        self._services += log._services
+        self._lengths += log._lengths
+        self._productions += log._productions
+        self._served += log._served
+        self._produced += log._produced
+
     def _add(self, block: Block) -> None:
         self.blocks.append(block)
         self.rows += len(block.partitions)
@@ -117,6 +138,11 @@ class OffsetLog:
         self._add(Block(PRODUCE, partitions, time, -1, self._produced))
         self._productions.append((time, base, rate))
         self._produced += len(partitions)
+
+    @property
+    def services_begun(self) -> int:
+        """How many services there are."""
+        return self._served
 
     def services(self) -> list[NDArray[Any]]:
         """Slot, since when, backlog, rate and capacity (records a microsecond) of each service. Shapes (n,)."""

@@ -27,13 +27,7 @@ from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster, Group, Scenario
 from groupsim.sim.protocol.interface import Batch, Outcome, Reply, Task
-from groupsim.sim.protocol.messages import (
-    Error,
-    OffsetCommit,
-    OffsetFetch,
-    TxnOffsetCommit,
-    failed,
-)
+from groupsim.sim.protocol.messages import Error, OffsetCommit, OffsetFetch, TxnOffsetCommit, failed
 from groupsim.sim.protocol.offsets.group_offsets import GroupOffsets
 from groupsim.sim.randomness import Streams, name_hash
 from groupsim.sim.units import FOREVER
@@ -379,6 +373,7 @@ class GroupHost:
     def suspend(self, member_id: str) -> int:
         """From now on the member's renewals are arithmetic; its last renewal so far, microseconds."""
         renewed_us: int = self.machine.suspend(member_id)
+        self._alarm.set(self._deadline)
         return renewed_us
 
     def advance(self, now: int, member_ids: Sequence[str], sent_us: Sequence[int]) -> None:

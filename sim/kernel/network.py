@@ -176,7 +176,8 @@ def round_trips_alike(
     law: Distribution, keys: NDArray[np.uint64], numbers: NDArray[np.int64], waits: Waits
 ) -> NDArray[np.int64]:
     """`round_trips` on paths of one law without losses, by the keys of their streams. Shape (2, n)."""
-    trips: NDArray[np.int64] = np.maximum([draws(law, keys, way) for way in (2 * numbers, 2 * numbers + 1)], 1)
+    there = 2 * numbers
+    trips: NDArray[np.int64] = np.maximum(draws(law, keys, np.array([there, there + 1])), 1)
     for way, wait, purpose in zip(trips, waits, (_WAIT, _REPLICATION), strict=True):
         if wait is not None:
             way += draws(wait, keys ^ np.uint64(purpose), numbers)

@@ -1,4 +1,4 @@
-"""The lag of a group, summed over its partitions: its exact peak, and the last instant at which it is at a limit.
+"""The lag of groups, each summed over its partitions: its exact peak, and the last instant at which it is at a limit.
 
 The sum is a step function of whole microseconds with a step for every record, far too many to visit. In a stretch a
 line bounds the lag of a partition from above, and lines can be summed by the million: time is divided, what cannot
@@ -16,59 +16,74 @@ from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
 
 Window = tuple[int, int]
 """First and last instant, microseconds."""
+Windows = tuple[Integers, Integers]
+"""First and last instants, microseconds. Shapes (n,)."""
+Condition = Callable[[Stretches], NDArray[np.bool_]]
+"""Says of each of some stretches whether it is wanted."""
 _PARTS = 64
 _STEPS = 1 << 13
 """So many steps are written out at once, or four for each stretch if that is more."""
+_PORTION = 1 << 16
+"""So many steps of different sums are written out at once."""
 _AT_ONCE = 16
 """So many parts of the time are read at once, at most: the stretches of all of them are in memory then."""
 
 
 class Bounds:
-    """Upper bounds of the sum in equal parts of a window, from stretches that are added bit by bit.
+    """Upper bounds of sums in equal parts of a window, from stretches that are added bit by bit.
 
     Parameters
     ----------
     window : (int, int)
     parts : int
+    sums : int
     """
 
-    def __init__(self, window: Window, parts: int) -> None:
+    def __init__(self, window: Window, parts: int, sums: int = 1) -> None:
         self._first, self._last = window
         self._width = -(-(self._last + 1 - self._first) // parts)
         self._count = -(-(self._last + 1 - self._first) // self._width)
-        self._within = np.zeros(self._count)
-        self._level, self._slope = np.zeros(self._count + 1), np.zeros(self._count + 1)
+        self._within = np.zeros((sums, self._count))
+        self._level, self._slope = np.zeros((2, sums, self._count + 1))
 
     def part(self, index: int) -> Window:
         """First and last instant of a part."""
         begin = self._first + index * self._width
         return begin, min(begin + self._width - 1, self._last)
 
-    def add(self, rows: Stretches, level: Floats, slope: Floats) -> None:
-        """Stretches within the window, and a line above each (`line_above`)."""
+    def parts(self, indices: Integers) -> Windows:
+        """First and last instants of some parts. Shapes of ``indices``."""
+        begins = self._first + indices * self._width
+        return begins, np.minimum(begins + self._width - 1, self._last)
+
+    def add(self, rows: Stretches, level: Floats, slope: Floats, whose: Integers) -> None:
+        """Stretches within the window, a line above each (`line_above`), and to which sum each belongs."""
         begin, last = rows.begin - self._first, rows.end - 1 - self._first
         first_part, last_part = begin // self._width, last // self._width
         ends = np.minimum(last, (first_part + 1) * self._width - 1)
-        self._add_within(first_part, level, level + slope * (ends - begin))
+        _add_at(self._within, whose, first_part, np.maximum(level, level + slope * (ends - begin)))
         long = np.flatnonzero(last_part > first_part)
-        begin, last, level, slope = begin[long], last[long], level[long], slope[long]
+        begin, last, level, slope, whose = begin[long], last[long], level[long], slope[long], whose[long]
         first_part, last_part = first_part[long] + 1, last_part[long]
         at_last = level + slope * (last_part * self._width - begin)
-        self._add_within(last_part, at_last, level + slope * (last - begin))
+        _add_at(self._within, whose, last_part, np.maximum(at_last, level + slope * (last - begin)))
         for total, values in ((self._level, level - slope * begin), (self._slope, slope)):
-            total += np.bincount(first_part, values, len(total)) - np.bincount(last_part, values, len(total))
-
-    def _add_within(self, part: Integers, one: Floats, other: Floats) -> None:
-        self._within += np.bincount(part, np.maximum(one, other), self._count)
+            _add_at(total, whose, first_part, values)
+            _add_at(total, whose, last_part, -values)
 
     def values(self) -> Floats:
-        """A bound for each part."""
-        level, slope = np.cumsum(self._level)[:-1], np.cumsum(self._slope)[:-1]
+        """A bound for each part of each sum. Shape (sums, parts)."""
+        level, slope = np.cumsum(self._level, axis=1)[:, :-1], np.cumsum(self._slope, axis=1)[:, :-1]
         begin = np.arange(self._count) * self._width
         end = begin + self._width - 1
         # Half a record is more than the floating point of the sums can be wrong by, and less than would be looked for.
         values: Floats = self._within + np.maximum(level + slope * begin, level + slope * end) + 0.5
         return values
+
+
+def _add_at(totals: Floats, row: Integers, column: Integers, values: Floats) -> None:
+    width = totals.shape[1]
+    totals += np.bincount(row * width + column, values, totals.size).reshape(totals.shape)
 
 
 def line_above(motion: Motion, rows: Stretches) -> tuple[Floats, Floats]:
@@ -96,44 +111,51 @@ def _line_above_work(motion: Motion, rows: Stretches, rate: Floats) -> tuple[Flo
     return left + slope * (begin - middle) + 2, slope
 
 
-class GroupLag:
-    """The summed lag of a group over a window.
+class GroupLags:
+    """The summed lag of each of some groups over a window.
 
     Parameters
     ----------
     motion : Motion
     stretches : callable
-        All stretches of some windows in which something can be unprocessed, in blocks; others may be among them. It is
-        a reading of the whole log each time.
+        All stretches in which something can be unprocessed and for which a condition holds, in blocks. It is a reading
+        of the whole log each time.
     bounds : Bounds
-        Of all of them.
+        Of all of them, with a sum for each group.
+    group : intp array, shape (n_partitions,)
+        Of which group each partition is.
     """
 
     def __init__(
-        self, motion: Motion, stretches: Callable[[Sequence[Window]], Iterable[Stretches]], bounds: Bounds
-    ) -> None:
+        self, motion: Motion, stretches: Callable[[Condition], Iterable[Stretches]], bounds: Bounds,
+        group: NDArray[np.intp],
+    ) -> None:  # fmt: skip
         self._motion = motion
         self._stretches = stretches
         self._bounds = bounds
+        self._group = group
         self._values = bounds.values()
 
-    def peak(self, best: int) -> int:
-        """The highest value, records; at least ``best``, which one partition has alone."""
-        if not best:
-            return 0
-        parts = np.argsort(-self._values, kind="stable").tolist()
-        readings = self._readings(parts)
-        for part in parts:
-            if self._values[part] <= best:
+    def peaks(self, best: Integers) -> Integers:
+        """The highest value of each, records; at least ``best``, which one partition has alone. Shape (groups,)."""
+        every = np.arange(len(best))
+
+        def can_be_higher(part: Integers) -> NDArray[np.bool_]:
+            return (best > 0) & (self._values[every, part] > best)
+
+        for part, rows in self._readings(np.argsort(-self._values, axis=1, kind="stable").T, can_be_higher):
+            if not (looked_at := can_be_higher(part)).any():
                 break
-            window, rows = next(readings)
-            best = highest(self._motion, rows, window, best)
+            rows = rows[looked_at[self._group[rows.partition]]]
+            best = highest_of_each(self._motion, rows, self._group[rows.partition], self._bounds.parts(part), best)
         return best
 
-    def last_at_least(self, limit: int, since: int) -> int | None:
-        """The last instant from ``since`` on at which it is ``limit`` or more; None if there is none."""
-        parts = np.flatnonzero(self._values >= limit)[::-1].tolist()
-        for (begin, end), rows in self._readings(parts):
+    def last_at_least(self, group: int, limit: int, since: int) -> int | None:
+        """The last instant from ``since`` on at which that of a group is ``limit`` or more; None if there is none."""
+        parts = np.flatnonzero(self._values[group] >= limit)[::-1]
+        is_it = np.arange(len(self._values)) == group
+        for part, rows in self._readings(np.repeat(parts[:, None], len(is_it), axis=1), lambda _: is_it):
+            begin, end = self._bounds.part(int(part[group]))
             if end < since:
                 break
             window = (max(begin, since), end)
@@ -141,20 +163,33 @@ class GroupLag:
                 return found
         return None
 
-    def _readings(self, parts: Sequence[int]) -> Iterator[tuple[Window, Stretches]]:
-        """Windows of these parts, in their order, and the stretches of each: mostly the first is all that is needed."""
+    def _readings(
+        self, turns: Integers, are_open: Callable[[Integers], NDArray[np.bool_]]
+    ) -> Iterator[tuple[Integers, Stretches]]:
+        """In turn a part for each group, and the stretches of each of those groups that ``are_open`` cut to its part.
+
+        Mostly the first turn is all that is needed.
+        """
         begin, count = 0, 1
-        while begin < len(parts):
-            windows = [self._bounds.part(part) for part in parts[begin : begin + count]]
-            yield from zip(windows, self._in(windows), strict=True)
+        while begin < len(turns):
+            some = turns[begin : begin + count]
+            yield from zip(some, self._in([self._bounds.parts(one) for one in some], are_open(some[0])), strict=True)
             begin, count = begin + count, _AT_ONCE
 
-    def _in(self, windows: Sequence[Window]) -> list[Stretches]:
-        """The stretches of each window, cut to it."""
+    def _in(self, windows: Sequence[Windows], is_open: NDArray[np.bool_]) -> list[Stretches]:
+        """The stretches in each turn's windows, cut to them."""
+
+        def meet(rows: Stretches) -> NDArray[np.bool_]:
+            group = self._group[rows.partition]
+            met = [(rows.begin <= lasts[group]) & (rows.end > begins[group]) for begins, lasts in windows]
+            wanted: NDArray[np.bool_] = is_open[group] & np.logical_or.reduce(met)
+            return wanted
+
         found: list[list[Stretches]] = [[Stretches.none()] for _ in windows]
-        for rows in self._stretches(windows):
-            for some, window in zip(found, windows, strict=True):
-                some.append(within(rows, window))
+        for rows in self._stretches(meet):
+            group = self._group[rows.partition]
+            for some, (begins, lasts) in zip(found, windows, strict=True):
+                some.append(within(rows, (begins[group], lasts[group])))
         return [Stretches.joined(some) for some in found]
 
 
@@ -169,7 +204,7 @@ def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
     if steps.are_few or window[0] == window[1]:
         return max(best, int(steps.written_out()[1].max()))
     bounds = _divided(motion, rows, window)
-    values = bounds.values()
+    (values,) = bounds.values()
     for part in np.argsort(-values, kind="stable").tolist():
         if values[part] <= best:
             break
@@ -178,17 +213,31 @@ def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
     return best
 
 
-def highest_of_each(motion: Motion, rows: Stretches, best: Integers) -> Integers:
-    """The peak of each stretch by itself, if it is above ``best``; else ``best``. Shape (n,)."""
-    peaks, counts = best.copy(), Steps(motion, rows).counts
-    for row in np.flatnonzero(counts > _STEPS).tolist():
-        one = rows[row : row + 1]
-        peaks[row] = highest(motion, one, (int(one.begin[0]), int(one.end[0]) - 1), int(peaks[row]))
-    few = np.flatnonzero(counts <= _STEPS)
-    portions = np.cumsum(counts[few]) // _STEPS
+def highest_of_each(motion: Motion, rows: Stretches, whose: Integers, windows: Windows, best: Integers) -> Integers:
+    """The peak of each of some sums, if it is above ``best``; else ``best``. Shape (n_sums,).
+
+    Parameters
+    ----------
+    motion : Motion
+    rows : Stretches
+    whose : int array, shape (n,)
+        To which sum each stretch belongs.
+    windows : (int64 array, int64 array), shapes (n_sums,)
+        The stretches of each sum are within its window.
+    best : int64 array, shape (n_sums,)
+    """
+    peaks, counts = best.copy(), np.bincount(whose, Steps(motion, rows).counts, len(best)).astype(np.int64)
+    are_few = counts <= _STEPS
+    for one in np.flatnonzero(~are_few).tolist():
+        window = (int(windows[0][one]), int(windows[1][one]))
+        peaks[one] = highest(motion, rows[whose == one], window, int(peaks[one]))
+    few = np.flatnonzero(are_few[whose])
+    few = few[np.argsort(whose[few], kind="stable")]
+    portions = (np.cumsum(np.where(are_few, counts, 0)) // _PORTION)[whose[few]]
     for some in np.split(few, np.flatnonzero(np.diff(portions)) + 1):
         if some.size:
-            peaks[some] = np.maximum(peaks[some], Steps(motion, rows[some]).peaks())
+            which, values = Steps(motion, rows[some]).peaks(whose[some])
+            peaks[which] = np.maximum(peaks[which], values)
     return peaks
 
 
@@ -202,7 +251,7 @@ def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int |
         high = np.flatnonzero(values >= limit)
         return int(np.append(times, window[1] + 1)[high[-1] + 1]) - 1 if high.size else None
     bounds = _divided(motion, rows, window)
-    for part in np.flatnonzero(bounds.values() >= limit)[::-1].tolist():
+    for part in np.flatnonzero(bounds.values()[0] >= limit)[::-1].tolist():
         inner = bounds.part(part)
         if (found := latest(motion, within(rows, inner), inner, limit)) is not None:
             return found
@@ -211,14 +260,17 @@ def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int |
 
 def _divided(motion: Motion, rows: Stretches, window: Window) -> Bounds:
     bounds = Bounds(window, _PARTS)
-    bounds.add(rows, *line_above(motion, rows))
+    bounds.add(rows, *line_above(motion, rows), np.zeros(len(rows), np.intp))
     return bounds
 
 
-def within(rows: Stretches, window: Window) -> Stretches:
-    """The stretches that a window meets, cut to it."""
+def within(rows: Stretches, window: Window | Windows) -> Stretches:
+    """The stretches that a window, or the window of each, meets, cut to it."""
     begin, end = window[0], window[1] + 1
-    return rows[(rows.begin < end) & (rows.end > begin)].cut(begin, end)
+    met = np.flatnonzero((rows.begin < end) & (rows.end > begin))
+    if isinstance(begin, np.ndarray) and isinstance(end, np.ndarray):
+        begin, end = begin[met], end[met]
+    return rows[met].cut(begin, end)
 
 
 # --- step by step -----------------------------------------------------------------------------------------------------
@@ -259,17 +311,18 @@ class Steps:
         is_last = np.append(times[1:] != times[:-1], True)
         return times[is_last], values[is_last]
 
-    def peaks(self) -> Integers:
-        """The highest value of each stretch by itself. Shape (n,)."""
+    def peaks(self, whose: Integers) -> tuple[Integers, Integers]:
+        """Which sums there are if stretches belong to those of ``whose`` (n,), and the highest value of each."""
         times, changes, row = self._changes()
-        order = np.lexsort((times, row))
-        times, row = times[order], row[order]
-        # What a stretch has come to is taken away at its end: the next one begins at nothing.
+        whose = whose[row]
+        order = np.lexsort((times, whose))
+        times, whose = times[order], whose[order]
+        # What a stretch has come to is taken away at its end: the next sum begins at nothing.
         values = np.cumsum(changes[order])
-        is_last = np.append((times[1:] != times[:-1]) | (row[1:] != row[:-1]), True)
-        values, row = values[is_last], row[is_last]
-        highest: Integers = np.maximum.reduceat(values, np.flatnonzero(np.append(True, row[1:] != row[:-1])))
-        return highest
+        is_last = np.append((times[1:] != times[:-1]) | (whose[1:] != whose[:-1]), True)
+        values, whose = values[is_last], whose[is_last]
+        begins = np.flatnonzero(np.append(True, whose[1:] != whose[:-1]))
+        return whose[begins], np.maximum.reduceat(values, begins)
 
     def _changes(self) -> tuple[Integers, Integers, Integers]:
         """When the sum changes, by how much, and because of which stretch. Shapes (n,)."""

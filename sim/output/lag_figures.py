@@ -1,4 +1,7 @@
-"""What the log of a group's offsets gives at the end of a run: peaks of its lag, recovery, the work of its services."""
+"""What the logs of groups' offsets give at the end of a run: peaks of their lag, recovery, the work of their services.
+
+Many small groups are worked on at once: their logs are joined, and read as that of one.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,22 @@ import numpy as np
 
 from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.output.lag_curve import Bounds, GroupLag, Window, line_above, within
-from groupsim.sim.output.lag_peaks import OldestRecord, RecordPeaks
-from groupsim.sim.output.stretches import Floats, Integers, Motion, Reader, Stretches, begun_last
+from groupsim.sim.books.offset_log import OffsetLog
+from groupsim.sim.output.joined_production import JoinedProduction
+from groupsim.sim.output.lag_curve import Bounds, Condition, GroupLags, Window, line_above, within
+from groupsim.sim.output.lag_peaks import OldestRecords, RecordPeaks
+from groupsim.sim.output.stretches import Integers, Motion, Reader, Stretches
+from groupsim.sim.output.work import Work
 from groupsim.sim.units import seconds
 
 _PARTS = 4096
 """Of the window, at most: fewer where little has happened."""
+_PARTS_JOINED = 1024
+"""Of the window where groups are joined: in most of them there are few enough steps to be written out at once."""
 _KEPT = 1 << 21
 """So many stretches are kept; of longer logs they are read again instead."""
+_JOINED_ROWS = 1 << 16
+"""So many rows have the logs that are joined, or one of more."""
 
 
 class LagFigures:
@@ -25,11 +35,9 @@ class LagFigures:
     Parameters
     ----------
     ledger : Ledger
-    horizon_us : int, microseconds
-    measure : (int, int), microseconds
-        First and last instant that count for lag.
-    origin_us : int, microseconds
-        From when on work counts.
+    index : int
+        Of the group in ``joined``.
+    joined : JoinedFigures
 
     Attributes
     ----------
@@ -39,51 +47,119 @@ class LagFigures:
         The greatest age of an unprocessed record.
     records_end : int
         Unprocessed records at the last instant that counts.
-    slots, since : int64 arrays, shape (n_services,)
-        Who served, and since when.
-    records : int64 array, shape (n_services,)
-        What each service has processed since then: its share of the flow, or record by record.
-    busy_us : float64 array, shape (n_services,)
-        How long that took at its capacity.
-    partition_us : int64 array, shape (n_services,)
-        Time served, summed over partitions.
+    records_max : int
+        Most unprocessed records of the group at once.
+    slots, since, records, partition_us, busy_us : arrays, shape (n_services,)
+        Of `Work`.
     """
 
-    def __init__(self, ledger: Ledger, horizon_us: int, measure: Window, origin_us: int = 0) -> None:
-        self.origin_us = origin_us
-        self._motion = motion = Motion(ledger.log)
-        self._horizon_us = horizon_us
-        self._window = (measure[0], min(measure[1], horizon_us))
-        self._reader = Reader(ledger.log, motion, len(ledger.frontier), horizon_us)
-        self._kept: list[Stretches] | None = []
-        self.slots, self.since = motion.slot[:-1], motion.since[:-1]
-        self.records = np.zeros(len(self.slots), np.int64)
-        self.records_end = 0
-        self.partition_us = np.zeros(len(self.slots), np.int64)
-        peaks, oldest = RecordPeaks(motion, len(ledger.frontier)), OldestRecord(motion, ledger)
-        self._deliveries = self._delivered(ledger) if isinstance(ledger, ExactLedger) else None
-        bounds = Bounds(self._window, min(16 + ledger.log.rows // 8, _PARTS))
-        for rows in self._first_reading():
-            level, slope = line_above(motion, rows)
-            bounds.add(rows, level, slope)
-            peaks.add(rows, np.maximum(level, level + slope * (rows.end - 1 - rows.begin)))
-            oldest.add(rows)
-        if self._deliveries is not None:
-            self._count_records(self._deliveries)
-        self.record_peaks, self.age_us = peaks.records, oldest.age_us()
-        self.busy_us: Floats = self.records / np.maximum(motion.capacity[:-1], 1e-30)
-        self._group = GroupLag(motion, self._lagging, bounds)
+    def __init__(self, ledger: Ledger, index: int, joined: JoinedFigures) -> None:
+        self._ledger = ledger
+        self._index = index
+        self._joined = joined
+        partitions, services = joined.partitions_of(index), joined.services_of(index)
+        self.origin_us = joined.origin_us
+        self.record_peaks = joined.record_peaks[partitions]
+        self.age_us, self.records_end = int(joined.age_us[index]), int(joined.records_end[index])
+        self.records_max = int(joined.records_max[index])
+        work = joined.work
+        self.slots, self.since, self.records = work.slots[services], work.since[services], work.records[services]
+        self.partition_us, self.busy_us = work.partition_us[services], work.busy_us[services]
 
-    def records_max(self) -> int:
-        """Most unprocessed records of the group at once."""
-        return self._group.peak(int(self.record_peaks.max(initial=0)))
+    def work(self) -> Work:
+        """The work of its services in detail."""
+        return self._joined.work if self._joined.groups == 1 else JoinedFigures([self._ledger], *self._joined.told).work
 
     def recovery_s(self, last_fault_us: int | None, limit: int | None) -> float | None:
         """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
+        return self._joined.recovery_s(self._index, last_fault_us, limit)
+
+
+def figures_of(ledgers: Sequence[Ledger], horizon_us: int, measure: Window, origin_us: int = 0) -> Iterator[LagFigures]:
+    """Lag and work of each group.
+
+    Parameters
+    ----------
+    ledgers : sequence of Ledger
+    horizon_us : int, microseconds
+    measure : (int, int), microseconds
+        First and last instant that count for lag.
+    origin_us : int, microseconds
+        From when on work counts.
+    """
+    for some in _portions(ledgers):
+        joined = JoinedFigures(some, horizon_us, measure, origin_us)
+        yield from (LagFigures(ledger, index, joined) for index, ledger in enumerate(some))
+
+
+def _portions(ledgers: Sequence[Ledger]) -> Iterator[list[Ledger]]:
+    """Ledgers that are worked on at once, in their order; those that know each record one by one."""
+    some: list[Ledger] = []
+    rows = 0
+    for ledger in ledgers:
+        rows += ledger.log.rows
+        if some and (rows > _JOINED_ROWS or isinstance(ledger, ExactLedger)):
+            yield some
+            some, rows = [], ledger.log.rows
+        some.append(ledger)
+    if some:
+        yield some
+
+
+class JoinedFigures:
+    """Lag and work of groups whose partitions and services are numbered through; parameters are those of `figures_of`.
+
+    Attributes
+    ----------
+    record_peaks : int64 array, shape (n_partitions,)
+    age_us, records_end, records_max : int64 arrays, shape (n_groups,)
+        See `LagFigures`.
+    work : Work
+    """
+
+    def __init__(self, ledgers: Sequence[Ledger], horizon_us: int, measure: Window, origin_us: int) -> None:
+        self.told = (horizon_us, measure, origin_us)
+        self.origin_us, self.groups = origin_us, len(ledgers)
+        self._window = (measure[0], min(measure[1], horizon_us))
+        self._production = production = JoinedProduction(ledgers, [len(one.frontier) for one in ledgers])
+        logs = [one.log for one in ledgers]
+        log = OffsetLog.joined(logs, production.begins[:-1].tolist())
+        self._services = np.cumsum([0, *(one.services_begun for one in logs)])
+        self._motion = motion = Motion(log)
+        self._reader = Reader(log, motion, int(production.begins[-1]), horizon_us)
+        self._kept: list[Stretches] | None = []
+        (first, *_) = ledgers
+        exact = first if isinstance(first, ExactLedger) else None
+        self.work = Work(motion, self._reader, origin_us, horizon_us, exact)
+        self.records_end = np.zeros(self.groups, np.int64)
+        peaks, oldest = RecordPeaks(motion, len(production.group)), OldestRecords(motion, production)
+        parts = min(16 + log.rows // 8, _PARTS) if self.groups == 1 else _PARTS_JOINED
+        bounds = Bounds(self._window, parts, self.groups)
+        for rows in self._first_reading():
+            level, slope = line_above(motion, rows)
+            bounds.add(rows, level, slope, production.group[rows.partition])
+            peaks.add(rows, np.maximum(level, level + slope * (rows.end - 1 - rows.begin)))
+            oldest.add(rows)
+        self.record_peaks, self.age_us = peaks.records, oldest.age_us()
+        self._lags = GroupLags(motion, self._lagging, bounds, production.group)
+        highest = np.zeros(self.groups, np.int64)
+        np.maximum.at(highest, production.group, peaks.records)
+        self.records_max = self._lags.peaks(highest)
+
+    def partitions_of(self, group: int) -> slice:
+        """Numbers of a group's partitions."""
+        return slice(*self._production.begins[group : group + 2].tolist())
+
+    def services_of(self, group: int) -> slice:
+        """Numbers of a group's services."""
+        return slice(*self._services[group : group + 2].tolist())
+
+    def recovery_s(self, group: int, last_fault_us: int | None, limit: int | None) -> float | None:
+        """See `LagFigures.recovery_s`."""
         if not limit or last_fault_us is None or last_fault_us > self._window[1]:
             return None
         since = max(last_fault_us, self._window[0])
-        last = self._group.last_at_least(limit, since)
+        last = self._lags.last_at_least(group, limit, since)
         if last == self._window[1]:
             return None
         return seconds((since if last is None else last + 1) - last_fault_us)
@@ -91,7 +167,7 @@ class LagFigures:
     def _first_reading(self) -> Iterator[Stretches]:
         kept = 0
         for stretches in self._reader:
-            self._count_work(stretches)
+            self.work.count(stretches)
             rows = self._motion.lagging(stretches, self._window)
             self._count_end(rows)
             kept += len(rows)
@@ -103,62 +179,11 @@ class LagFigures:
 
     def _count_end(self, rows: Stretches) -> None:
         rows = within(rows, (self._window[1], self._window[1]))
-        self.records_end += int(self._motion.lag(rows, rows.begin).sum())
+        lag: Integers = self._motion.lag(rows, rows.begin)
+        np.add.at(self.records_end, self._production.group[rows.partition], lag)
 
-    def _count_work(self, stretches: Stretches) -> None:
-        """What services have processed in these stretches, whoever had processed it before."""
-        rows, services = self._of_services(stretches), len(self.records)
-        self.partition_us += np.bincount(rows.service, rows.end - rows.begin, services).astype(np.int64)
-        if self._deliveries is None:
-            self._count_records(rows)
-
-    def _count_records(self, rows: Stretches) -> None:
-        done = self.done(rows, rows.begin, rows.end)
-        self.records += np.bincount(rows.service, done, len(self.records)).astype(np.int64)
-
-    def _of_services(self, rows: Stretches) -> Stretches:
-        rows = rows[(rows.service >= 0) & (rows.end > self.origin_us)]
-        return rows.cut(self.origin_us, self._horizon_us)
-
-    def _delivered(self, ledger: ExactLedger) -> Stretches:
-        """A stretch for each record and each time that it was processed: the microsecond in which that ended.
-
-        What the flow makes of a record between two instants at which it is set right would count it before and after.
-        """
-        read, slots = ledger.deliveries()
-        counts = (read.done > self.origin_us) & (read.done <= self._horizon_us)
-        read, slots = read.part(counts), slots[counts]
-        service = begun_last(self.slots, self.since, slots, read.done, "left")
-        nothing, partition = np.zeros(len(read), np.int64), read.partition.astype(np.int64)
-        return Stretches(partition, read.done - 1, read.done, nothing, service, nothing, nothing, nothing)
-
-    def served(self) -> Iterator[Stretches]:
-        """All stretches in which somebody serves, from when work counts up to the horizon."""
-        if self._deliveries is not None:
-            return iter((self._deliveries,))
-        return (self._of_services(rows) for rows in self._reader)
-
-    def done(self, rows: Stretches, begin: Integers, end: Integers) -> Integers:
-        """What services have processed in parts of `served` stretches, whoever had processed it before. Shape (n,)."""
-        if self._deliveries is not None:
-            return (end - begin).astype(np.int64)
-        return self._got_to(rows, end) - self._got_to(rows, begin)
-
-    def _got_to(self, rows: Stretches, at: Integers) -> Integers:
-        offsets = rows.offset.copy()
-        later = np.flatnonzero(at > self._motion.since[rows.service])
-        if later.size:
-            offsets[later] = self._motion.served(rows[later], at[later])
-        return offsets
-
-    def _lagging(self, windows: Sequence[Window]) -> Iterable[Stretches]:
-        """All stretches of some windows that count in which something can be unprocessed, others perhaps among them."""
+    def _lagging(self, condition: Condition) -> Iterable[Stretches]:
+        """All stretches that count, in which something can be unprocessed, and for which a condition holds."""
         if self._kept is not None:
-            return self._kept
-        begins, lasts = (np.sort(ends) for ends in zip(*windows, strict=True))
-        return (self._motion.lagging(_of_some(rows, begins, lasts), self._window) for rows in self._reader)
-
-
-def _of_some(rows: Stretches, begins: Integers, lasts: Integers) -> Stretches:
-    """The stretches that any of some windows meets, of which none meets another; whole ones."""
-    return rows[np.searchsorted(begins, rows.end) > np.searchsorted(lasts, rows.begin)]
+            return (rows[condition(rows)] for rows in self._kept)
+        return (self._motion.lagging(rows[condition(rows)], self._window) for rows in self._reader)

@@ -1,4 +1,4 @@
-"""Exact peaks of single partitions: most unprocessed records of each, and the greatest age of one in all of them.
+"""Exact peaks of single partitions: most unprocessed records of each, and the greatest age of one in those of a group.
 
 Where nobody serves, both are highest at the end of a stretch. Where somebody works off a backlog, records are most
 when one arrives: at one of the two arrivals around the only peak of what is left of the partition. What that leaves
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.production import Production
+from groupsim.sim.output.joined_production import JoinedProduction
 from groupsim.sim.output.lag_curve import counted, highest_of_each
 from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches
 
@@ -64,7 +64,8 @@ class RecordPeaks:
         # A record arrives up to a microsecond after the fluid has reached it: another one may have lost less by that.
         rows = rows[np.ceil(most + 1e-6) > self.records[rows.partition]]
         if len(rows):
-            self._raise(rows.partition, highest_of_each(motion, rows, self.records[rows.partition]))
+            best, each, ends = self.records[rows.partition], np.arange(len(rows)), (rows.begin, rows.end - 1)
+            self._raise(rows.partition, highest_of_each(motion, rows, each, ends, best))
 
 
 def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, Integers]:
@@ -79,31 +80,32 @@ def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, In
     return motion.arrival(rows.production, before), motion.arrival(rows.production, before + 1)
 
 
-class OldestRecord:
-    """The greatest age of an unprocessed record, from stretches that are added bit by bit.
+class OldestRecords:
+    """The greatest age of an unprocessed record of each group, from stretches that are added bit by bit.
 
     Parameters
     ----------
     motion : Motion
-    production : Production
-        When each record was produced.
+    production : JoinedProduction
+        When each record was produced, and of which group each partition is.
     """
 
-    def __init__(self, motion: Motion, production: Production) -> None:
+    def __init__(self, motion: Motion, production: JoinedProduction) -> None:
         self._motion = motion
         self._production = production
-        self._age_us = 0
+        self._group = production.group
+        self._age_us = np.zeros(production.groups, np.int64)
         self._open: list[Stretches] = []
 
     def add(self, rows: Stretches) -> None:
         """Stretches in which something is unprocessed, or can be."""
         rests = rows.service < 0
         resting, served = rows[rests], rows[~rests]
-        self._age_us = max(self._age_us, int(self._ages(resting, resting.end - 1, resting.floor).max(initial=0)))
-        self._open.append(served[self._ages_at_most(served, served.end - 1, served.floor) > self._age_us])
+        self._raise(resting, self._ages(resting, resting.end - 1, resting.floor))
+        self._open.append(served[self._ages_at_most(served, served.end - 1, served.floor) > self._known(served)])
 
-    def age_us(self) -> int:
-        """The greatest age, microseconds."""
+    def age_us(self) -> Integers:
+        """The greatest age of each group, microseconds. Shape (n_groups,)."""
         rows = Stretches.joined(self._open)
         self._open = []
         while len(rows):
@@ -126,7 +128,7 @@ class OldestRecord:
         self._look_at(rows, last, final)
         # None is older than those that are unprocessed at the beginning would be at the end.
         oldest = self._ages_at_most(rows, last, first)
-        kept = np.flatnonzero((oldest > self._age_us) & (last - rows.begin > 1))
+        kept = np.flatnonzero((oldest > self._known(rows)) & (last - rows.begin > 1))
         return rows[kept], first[kept], (final - first)[kept]
 
     def _look_at_departures(self, rows: Stretches, first: Integers, counts: Integers) -> None:
@@ -138,8 +140,15 @@ class OldestRecord:
 
     def _look_at(self, rows: Stretches, at: Integers, first: Integers) -> None:
         """What is oldest in each row at an instant, the first that is not processed, is known from now on."""
-        ages = self._ages(rows, at, first)[self._motion.produced(rows.production, at) > first]
-        self._age_us = max(self._age_us, int(ages.max(initial=0)))
+        there = np.flatnonzero(self._motion.produced(rows.production, at) > first)
+        self._raise(rows[there], self._ages(rows, at, first)[there])
+
+    def _raise(self, rows: Stretches, ages: Integers) -> None:
+        np.maximum.at(self._age_us, self._group[rows.partition], ages)
+
+    def _known(self, rows: Stretches) -> Integers:
+        """The greatest age of each one's group as far as it is known. Shape (n,)."""
+        return self._age_us[self._group[rows.partition]]
 
     def _ages(self, rows: Stretches, at: Integers, record: Integers) -> Integers:
         """How long before ``at`` a record of each row was produced, or its production will be. Shape (n,)."""

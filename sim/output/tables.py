@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from groupsim.sim.model import Scenario
 from groupsim.sim.output.cluster import broker_rows, queue_rows, shard_rows
 from groupsim.sim.output.columns import of_mappings
 from groupsim.sim.output.coordinators import coordinator_rows, placement_rows
-from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.output.lag_figures import LagFigures, figures_of
 from groupsim.sim.output.measures import (
     clip,
     gaps,
@@ -79,10 +80,11 @@ class Tabulator:
     def tables(self) -> Tables:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
-        for group in self._books:
+        told = (self._scenario.horizon_us, self.measure, self._scenario.origin_us)
+        figures = figures_of([group.ledger for group in self._books], *told)
+        for group, lag in zip(self._books, figures, strict=True):
             rows = merge_touching(self._unread(group))
             parts["unavailability"].append(self._unavailability(group, rows))
-            lag = LagFigures(group.ledger, self._scenario.horizon_us, self.measure, self._scenario.origin_us)
             unread, gap = unavailable_us(rows, len(group.partitions)), gaps(rows)
             slots = {name: slot for slot, name in enumerate(group.handles.names)}
             lives = lives_of(group.record.lives, slots, lag)
@@ -231,7 +233,7 @@ class Tabulator:
             "partitions_moved_min": None if broadcast else sum(one.moved_min for one in rebalances),
             "rscore": self._rscore(group, sum(one.moved_mrps for one in rebalances)),
             "imbalance_partitions_max": record.imbalance_max,
-            "lag_records_max": lag.records_max(), "lag_records_end": lag.records_end,
+            "lag_records_max": lag.records_max, "lag_records_end": lag.records_end,
             "lag_s_max": seconds(lag.age_us),
             "recovery_s": lag.recovery_s(self._last_fault_us, scenario.recovery_lag_records),
             "duplicates": _total(record.delivery, "duplicate"), "losses": _total(record.delivery, "loss"),
@@ -339,7 +341,9 @@ def _total(delivery: Any, kind: str) -> int:
 
 def _join(parts: list[Columns], columns: Iterable[str]) -> Columns:
     """The rows of all groups below one another."""
-    return {column: _concatenate([part[column] for part in parts if len(part[column])]) for column in columns}
+    first, *_ = columns = tuple(columns)
+    parts = [part for part in parts if len(part[first])]
+    return {column: _concatenate([part[column] for part in parts]) for column in columns}
 
 
 def _concatenate(parts: list[Any]) -> Any:
@@ -348,6 +352,6 @@ def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], Text):
         return Text.joined(parts) if len(parts) > 1 else parts[0]
     if len(parts) > 1 and all(type(part) is list for part in parts):
-        return np.asarray([value for part in parts for value in part])
+        return np.asarray(list(chain.from_iterable(parts)))
     # A copy of millions of rows costs as much as everything else that is done to them.
     return np.concatenate([np.asarray(part) for part in parts]) if len(parts) > 1 else np.asarray(parts[0])

@@ -49,7 +49,7 @@ class Traffic:
     ) -> None:
         self._partitions = books.partitions
         self._sizes = sizes
-        self._lag = lag
+        self._work = work = lag.work()
         self._lives = lives
         self._window = window
         places = [(life.rack, life.client_rack) for life in books.record.lives]
@@ -59,7 +59,7 @@ class Traffic:
         self.read = np.zeros(len(places), np.int64)
         self.crossed = np.zeros(len(places), np.int64)
         self.group_read = self.group_crossed = 0
-        for rows in lag.served():
+        for rows in work.served():
             for begin, end, crosses in self._epochs():
                 self._add(rows.cut(begin, end), crosses)
 
@@ -67,11 +67,11 @@ class Traffic:
         rows = rows[rows.begin < rows.end]
         life, sizes = self._lives[rows.service], self._sizes[rows.partition]
         does_cross = crosses[self._kind_of[life], rows.partition]
-        read = self._lag.done(rows, rows.begin, rows.end) * sizes
+        read = self._work.done(rows, rows.begin, rows.end) * sizes
         np.add.at(self.read, life, read)
         np.add.at(self.crossed, life[does_cross], read[does_cross])
         low, high = np.clip(rows.begin, *self._window), np.clip(rows.end, *self._window)
-        counted = self._lag.done(rows, low, high) * sizes
+        counted = self._work.done(rows, low, high) * sizes
         self.group_read += int(counted.sum())
         self.group_crossed += int(counted[does_cross].sum())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.model import Kill, Restart, Scenario
 from groupsim.sim.output import tables
-from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.output.lag_figures import LagFigures, figures_of
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import HORIZON_US, Family, random_scenario
 from tests.support.varied_scenarios import varied_scenario
@@ -60,11 +61,11 @@ def test_the_log_of_offsets_has_the_lag_of_every_sample(family: Family, monkeypa
     """What the ledger said while the run went on, zombies, resets and deleted records included."""
     ledgers: list[Ledger] = []
 
-    def seen(ledger: Ledger, *told: Any) -> LagFigures:
-        ledgers.append(ledger)
-        return LagFigures(ledger, *told)
+    def seen(found: Sequence[Ledger], *told: Any) -> Iterator[LagFigures]:
+        ledgers.extend(found)
+        return figures_of(found, *told)
 
-    monkeypatch.setattr(tables, "LagFigures", seen)
+    monkeypatch.setattr(tables, "figures_of", seen)
     for seed in range(1 if family == "crowd" else 5):
         ledgers.clear()
         scenario = replace(random_scenario(seed, family), sample_every_us=3_333_333)
@@ -72,8 +73,8 @@ def test_the_log_of_offsets_has_the_lag_of_every_sample(family: Family, monkeypa
         names = sorted(one.name for one in scenario.groups)
         for name, ledger in zip(names, ledgers, strict=True):
             for row in lag[lag["group"] == name].itertuples():
-                now = LagFigures(ledger, scenario.horizon_us, (row.time_us, row.time_us))
-                assert (now.records_max(), now.age_us) == (row.lag_records, row.lag_us), (family, seed, row)
+                now = next(figures_of([ledger], scenario.horizon_us, (row.time_us, row.time_us)))
+                assert (now.records_max, now.age_us) == (row.lag_records, row.lag_us), (family, seed, row)
 
 
 # --- gaps and ages ----------------------------------------------------------------------------------------------------

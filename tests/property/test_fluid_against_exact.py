@@ -8,6 +8,7 @@ pass* (`sim/decisions/0022-records.md`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.config import Timing
 from groupsim.sim.model import GcPause, Kill, Rate, Restart, Scenario, Topic
 from groupsim.sim.output import tables
-from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.output.lag_figures import LagFigures, figures_of
 from groupsim.sim.units import MS, S
 from tests.support.random_scenarios import Family, random_scenario
 from tests.unit.sim.scenes import CLIENT, PROCESSING, entry, group, lasting, member, scene
@@ -85,9 +86,9 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Both sides of a scenario."""
     ledgers: list[Ledger] = []
 
-    def seen(ledger: Ledger, *told: Any) -> LagFigures:
-        ledgers.append(ledger)
-        return LagFigures(ledger, *told)
+    def seen(found: Sequence[Ledger], *told: Any) -> Iterator[LagFigures]:
+        ledgers.extend(found)
+        return figures_of(found, *told)
 
     def follow(self: ExactLedger, holding: Holding, schedule: Any, *told: Any) -> None:
         passes_us[holding] = schedule.longest_us
@@ -96,7 +97,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Any:
     passes_us: dict[Holding, int] = {}
     follows = ExactLedger.follow
     monkeypatch.setattr(ExactLedger, "follow", follow)
-    monkeypatch.setattr(tables, "LagFigures", seen)
+    monkeypatch.setattr(tables, "figures_of", seen)
 
     def play(scenario: Scenario, seed: int) -> tuple[Side, Side]:
         sides = []

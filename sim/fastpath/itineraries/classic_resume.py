@@ -112,7 +112,8 @@ class ResumePhase(AnswerPhase):
     ) -> NDArray[np.bool_]:
         """When offsets are known, and when the first fetch is answered; who begins to read everything at that time."""
         deferred, now, timing = self._deferred, self._deferred.now, self._group.cluster.timing
-        offsets, positions, fetch = (deferred.times.round_trips("other", slots, other + number) for number in range(3))
+        three = deferred.times.round_trips("other", np.tile(slots, 3), np.add.outer(range(3), other).ravel())
+        offsets, positions, fetch = three.reshape(2, 3, -1).swapaxes(0, 1)
         asked = now.asked[slots] = np.maximum(synced + 1, now.told[slots] + offsets[0])
         known = now.answered[slots] = np.maximum(now.told[slots] + 1, asked + timing.service_us + offsets[1])
         leaders = self._group.books.partitions.leader[partitions]

@@ -204,7 +204,7 @@ class GroupOffsets:
         positions = self._expirable(condition)
         if positions.size:
             return int(condition.due_us(self.table, positions, self._config.offsets_retention_us).min())
-        is_free = group.exists and group.is_empty and not self._all().size
+        is_free = group.exists and group.is_empty and not (self.table.known().size or self.pending.positions().size)
         return 0 if is_free else FOREVER
 
     def _expirable(self, condition: ExpirationCondition) -> Positions:

@@ -196,3 +196,20 @@ def test_members_without_a_reset_policy_fail_though_all_of_them_could_go_togethe
     elided, message = simulate(run), simulate(run, fidelity="message")
     assert elided.manifest["digests"] == message.manifest["digests"]
     assert set(elided.tables["members"]["ended_by"]) == {"failed: NO_OFFSET_FOR_PARTITION"}
+
+
+def test_no_timer_of_a_group_rings_for_a_session_that_is_renewed_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a pause a member has a timer again, until it falls silent."""
+    rung: list[int] = []
+    expire = GroupHost._expire
+
+    def seen(self: GroupHost) -> None:
+        assert min(self.machine.deadline, self.log.due, self.offsets.due) <= self._env.now
+        rung.append(self._env.now)
+        expire(self)
+
+    monkeypatch.setattr(GroupHost, "_expire", seen)
+    pauses = (pause(30 * S, 4 * S, 1), pause(50 * S, 5 * S, 2))
+    simulate(scenario(group(3, client=client(enable_auto_commit=True)), *pauses, horizon_us=120 * S))
+    assert rung
+    assert max(rung) < 30 * S

@@ -15,9 +15,14 @@ from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.output import lag_curve, lag_figures, lag_peaks, stretches
-from groupsim.sim.output.lag_figures import LagFigures
+from groupsim.sim.output.lag_figures import LagFigures, figures_of
 
 PARTITIONS, CONSUMERS = 5, 3
+
+
+def _figures(ledger: Ledger, horizon_us: int, measure: tuple[int, int]) -> LagFigures:
+    """Of one group by itself."""
+    return next(figures_of([ledger], horizon_us, measure))
 
 
 class Action(NamedTuple):
@@ -63,9 +68,9 @@ class Run:
         """Between two shares of the run, the second one of what is left, peaks are those of every microsecond."""
         last = self.now - 1
         window = (int(low * last), int(low * last) + int(high * (last - int(low * last))))
-        figures = LagFigures(self.ledger, last, window)
+        figures = _figures(self.ledger, last, window)
         lag = np.array(self.lag)[window[0] : window[1] + 1]
-        assert figures.records_max() == lag.sum(axis=1).max()
+        assert figures.records_max == lag.sum(axis=1).max()
         assert figures.records_end == lag[-1].sum()
         assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
         assert figures.age_us == max(self.ages[window[0] : window[1] + 1])
@@ -156,9 +161,11 @@ def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(stretches, "_ROWS", 3)
         monkeypatch.setattr(lag_curve, "_STEPS", 3)
         monkeypatch.setattr(lag_curve, "_PARTS", 3)
+        monkeypatch.setattr(lag_curve, "_PORTION", 5)
         monkeypatch.setattr(lag_curve, "_AT_ONCE", 2)
         monkeypatch.setattr(lag_peaks, "_DEPARTURES", 2)
         monkeypatch.setattr(lag_figures, "_PARTS", 7)
+        monkeypatch.setattr(lag_figures, "_PARTS_JOINED", 5)
         monkeypatch.setattr(lag_figures, "_KEPT", 4)
 
 
@@ -169,6 +176,39 @@ def test_peaks_are_those_of_every_microsecond(run: Run, low: float, high: float)
     run.check_peaks(low, high)
 
 
+def _some_run(chance: random.Random) -> Run:
+    """Hypothesis would take too long to draw several of them."""
+    rates = tuple(chance.choice([0, 10_000_000, 70_000_000, 300_000_000, 999_000_000]) for _ in range(PARTITIONS))
+    run = Run(rates, tuple(chance.choice([0.05, 0.2, 0.61, 1.5, 4.0]) for _ in range(CONSUMERS)))
+    for _ in range(10):
+        which = (chance.randrange(CONSUMERS), chance.randrange(PARTITIONS), chance.randint(0, 40))
+        run.act(Action(chance.randint(0, 12), chance.choice(VERBS), *which))
+    run.pass_until(120)
+    return run
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.usefixtures("portions")
+def test_groups_that_are_worked_on_at_once_have_the_figures_of_each_alone(seed: int) -> None:
+    chance = random.Random(seed)
+    found = [_some_run(chance) for _ in range(3)]
+    last, limit = min(run.now for run in found) - 1, chance.randint(1, 40)
+    ledgers = [run.ledger for run in found]
+    for run, one in zip(found, figures_of(ledgers, last, (last // 3, last), last // 4), strict=True):
+        alone = next(figures_of([run.ledger], last, (last // 3, last), last // 4))
+        lag = np.array(run.lag)[last // 3 : last + 1]
+        assert one.records_max == alone.records_max == lag.sum(axis=1).max()
+        assert one.records_end == alone.records_end == lag[-1].sum()
+        assert one.record_peaks.tolist() == alone.record_peaks.tolist() == lag.max(axis=0).tolist()
+        assert one.age_us == alone.age_us == max(run.ages[last // 3 : last + 1])
+        assert one.recovery_s(last // 2, limit) == alone.recovery_s(last // 2, limit)
+        for column in ("slots", "since", "records", "busy_us", "partition_us"):
+            assert getattr(one, column).tolist() == getattr(alone, column).tolist(), column
+        work = one.work()
+        done = [np.bincount(rows.service, work.done(rows, rows.begin, rows.end), 40) for rows in work.served()]
+        assert np.sum(done, axis=0)[: len(one.records)].tolist() == one.records.tolist()
+
+
 @settings(max_examples=20)
 @given(runs(), st.floats(0, 1), st.integers(1, 40))
 @pytest.mark.usefixtures("portions")
@@ -177,7 +217,7 @@ def test_recovery_begins_after_the_last_microsecond_at_the_limit(run: Run, share
     fault = int(share * last)
     high = [time for time in range(fault, last + 1) if run.lag[time].sum() >= limit]
     expected = 0 if not high else None if high[-1] == last else high[-1] + 1 - fault
-    found = LagFigures(run.ledger, last, (0, last)).recovery_s(fault, limit)
+    found = _figures(run.ledger, last, (0, last)).recovery_s(fault, limit)
     assert found == (None if expected is None else expected / 1e6)
 
 
@@ -196,10 +236,10 @@ def test_a_backlog_that_is_worked_off_has_the_peaks_of_every_microsecond(seed: i
     run.now = start
     run.ledger.anchor(run.holdings[0], start, np.arange(PARTITIONS, dtype=np.int32), offsets, capacity)
     run.pass_until(start + chance.randint(50, 2000))
-    figures = LagFigures(run.ledger, run.now - 1, (start, run.now - 1))
+    figures = _figures(run.ledger, run.now - 1, (start, run.now - 1))
     lag = np.array(run.lag)
     assert figures.record_peaks.tolist() == lag.max(axis=0).tolist()
-    assert figures.records_max() == lag.sum(axis=1).max()
+    assert figures.records_max == lag.sum(axis=1).max()
     assert figures.age_us == max(run.ages)
 
 
@@ -238,7 +278,7 @@ def test_a_rate_that_is_set_again_changes_nothing() -> None:
     ):  # fmt: skip
         run.act(action)
     run.pass_until(run.now + 2)
-    assert LagFigures(run.ledger, run.now - 1, (0, run.now - 1)).records_max() == max(sum(one) for one in run.lag)
+    assert _figures(run.ledger, run.now - 1, (0, run.now - 1)).records_max == max(sum(one) for one in run.lag)
 
 
 def test_what_somebody_else_skips_needs_nobody_though_the_owner_reads_on() -> None:
@@ -249,14 +289,14 @@ def test_what_somebody_else_skips_needs_nobody_though_the_owner_reads_on() -> No
     run.ledger.frontier[one] = 15
     run.ledger.anchor(run.holdings[1], run.now, one, np.array([15]), 0.0)
     run.pass_until(300)
-    figures = LagFigures(run.ledger, run.now - 1, (200, run.now - 1))
+    figures = _figures(run.ledger, run.now - 1, (200, run.now - 1))
     assert figures.records_end == run.lag[-1].sum() == 15
     assert figures.age_us == max(run.ages[200:])
 
 
 def test_recovery_needs_a_fault_a_limit_and_a_fault_that_counts() -> None:
     run = Run((1_000_000,) * PARTITIONS, (1.0,) * CONSUMERS)
-    figures = LagFigures(run.ledger, 100, (0, 100))
+    figures = _figures(run.ledger, 100, (0, 100))
     assert figures.recovery_s(0, 10) == 0
     assert figures.recovery_s(None, 10) is None
     assert figures.recovery_s(0, None) is None
@@ -270,7 +310,7 @@ def test_work_is_what_positions_have_gained(run: Run) -> None:
     """Every record that a consumer passes is work, whoever had passed it before; it takes what capacity says."""
     last = run.now
     run.count_work()
-    figures = LagFigures(run.ledger, last, (0, last))
+    figures = _figures(run.ledger, last, (0, last))
     assert np.bincount(figures.slots, figures.records, CONSUMERS).tolist() == run.worked
     capacity = np.array([one[4] for one in run.ledger.log._services])
     np.testing.assert_allclose(figures.busy_us * capacity, figures.records)
