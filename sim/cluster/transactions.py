@@ -7,6 +7,7 @@ message takes the mean latency of the network.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import count
 from typing import Any, Final
 
@@ -51,6 +52,12 @@ _TOLD: Final = {
     Error.COORDINATOR_LOAD_IN_PROGRESS: Error.NOT_ENOUGH_REPLICAS,
 }
 """What a producer hears of the coordinator's answer to a leader (``ReplicaManager.handleProduceAppend``)."""
+
+
+@cache
+def _answer_key(partition: TopicPartition) -> int:
+    """Of the answer of a partition's leader to the coordinator."""
+    return message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
 
 
 class Transactions:
@@ -285,23 +292,34 @@ class Transactions:
         """Every leader is told; ``is_news``: what becomes of the transaction is decided only now."""
         if is_news:
             self._groups[self._group_of[markers.transactional_id]].books.transactions.decided(markers)
-        for partition in markers.partitions:
-            self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partition))
+        self._tell_leaders(shard, markers, markers.partitions)
 
-    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
-        """A leader writes a marker, as soon as there is one; the coordinator hears of it when it is replicated."""
-        shard, markers, partition = what
+    def _tell_leaders(
+        self, shard: TransactionShard, markers: WriteTxnMarkers, partitions: tuple[TopicPartition, ...]
+    ) -> None:
+        self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partitions))
+
+    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, tuple[TopicPartition, ...]]) -> None:
+        """Leaders write a marker, each as soon as it can; the coordinator hears of it when it is replicated."""
+        shard, markers, partitions = what
         if markers.coordinator_epoch != shard.epoch:
             return  # whoever coordinates now has sent its own
+        written = [partition for partition in partitions if self._write_marker(shard, markers, partition)]
+        if written:
+            key = max(_answer_key(partition) for partition in written)
+            due_us = self._env.now + self._append_us + self._trip_us
+            self._env.at(due_us, key, self._marked, (shard, markers, written))
+
+    def _write_marker(self, shard: TransactionShard, markers: WriteTxnMarkers, partition: TopicPartition) -> bool:
+        """Whether the partition can be written to: else its marker waits."""
         if not self._is_writable(partition):
             self._unwritten.setdefault(partition, []).append((shard, markers))
-            return
+            return False
         if partition[0] == OFFSETS_TOPIC:
             self._end_offsets(partition[1], markers)
         else:
             self.output.mark(partition, markers)
-        key = message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
-        self._env.at(self._env.now + self._append_us + self._trip_us, key, self._marked, what)
+        return True
 
     def _is_writable(self, partition: TopicPartition) -> bool:
         """Whether somebody leads it, and what is written is committed."""
@@ -315,9 +333,11 @@ class Transactions:
             if self.offsets_partition_of(name) == number:
                 self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
 
-    def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
-        shard, markers, partition = what
-        shard.on_marker(markers, partition)
+    def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, list[TopicPartition]]) -> None:
+        """Leaders have answered; of those that do so at one instant the last decides whether something is missing."""
+        shard, markers, partitions = what
+        for partition in partitions:
+            shard.on_marker(markers, partition)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -332,7 +352,7 @@ class Transactions:
         """Markers that wait for a leader of this partition are sent again, if there is one."""
         if name in self._unwritten and self._is_writable(name):
             for shard, markers in self._unwritten.pop(name):
-                self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, name))
+                self._tell_leaders(shard, markers, (name,))
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to, and what readers see."""
