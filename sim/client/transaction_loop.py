@@ -27,6 +27,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.kernel.errand import Errand
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
@@ -94,7 +95,7 @@ class TransactionLoop:
         self._processed = self._env.event()
         self._sends = 0
         self._planned: Occurrence | None = None
-        self._first: simpy.Event | None = None
+        self._first: Errand | None = None
         """The send that opens the transaction, until it is acknowledged."""
 
     def start(self, now: int) -> None:
@@ -203,7 +204,7 @@ class TransactionLoop:
             return
         one = self._first_record(now, schedule)
         if one.is_done:
-            self._first = self._env.process(self._send({one.position: self._begun[one.position] + 1}))
+            self._first = Errand(self._env, self._send({one.position: self._begun[one.position] + 1}))
         else:
             self._plan_first_send(now)
 
@@ -226,7 +227,7 @@ class TransactionLoop:
         """From the end of a batch until the thread may poll again; a killed one never gets there."""
         target = {one: offset for one, offset in self._positions(now).items() if offset > self._begun[one]}
         if self._first is not None:
-            yield self._first
+            yield self._first.done
             self._first = None
         yield from self._send(target)
         yield from self._pass("before_commit")
