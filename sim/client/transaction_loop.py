@@ -95,6 +95,8 @@ class TransactionLoop:
         self._processed = self._env.event()
         self._sends = 0
         self._planned: Occurrence | None = None
+        self._begins_at: tuple[int, PollSchedule | None] = (-1, None)
+        """A poll() before which nothing was processed, and the schedule by which that is."""
         self._first: Errand | None = None
         """The send that opens the transaction, until it is acknowledged."""
 
@@ -125,7 +127,6 @@ class TransactionLoop:
         for action in late:
             action()
         if not client.consumer.reaches(now, "after_poll"):
-            self._plan_first_send(now)
             client.drive(now)
 
     # --- batches ------------------------------------------------------------------------------------------------------
@@ -136,23 +137,27 @@ class TransactionLoop:
         if loop.is_held:
             return
         self._fetcher.poll(now)
-        at = self._positions(now)
-        for position in held.tolist():
-            if position not in self._begun:
-                self._begun[position] = self._sent[position] = at[position]
-                self._plan_first_send(now)
+        new = [position for position in held.tolist() if position not in self._begun]
+        if new:
+            at = self._positions(now)
+            fresh = {position: at[position] for position in new}
+            self._begun.update(fresh)
+            self._sent.update(fresh)
+            self._plan_first_send(now)
         machine = self._client.machine
         if machine.generation >= 0:
             self._identity = (machine.member_id, machine.generation)
         # Who reads nothing any more, because leaders are gone, has nothing of the batch in hand left to process.
         is_idle = schedule.next_poll(now) == now if schedule is not None else not loop.is_at_work
-        if not is_idle or loop.stuck_until > now:
+        if not is_idle or loop.stuck_until > now or self._begins_at == (now, schedule):
             return
+        at = self._positions(now)
         if any(at.get(position, first) > first for position, first in self._begun.items()):
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._processed.succeed()
         else:
+            self._begins_at = now, schedule
             self._plan_first_send(now)
 
     def _positions(self, now: int) -> dict[int, int]:
