@@ -19,7 +19,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.output_partitions import OutputPartitions
 from groupsim.sim.cluster.output_readers import OutputReaders
 from groupsim.sim.cluster.transaction_shard import TransactionShard
-from groupsim.sim.kernel.environment import Environment, Kind, message_key
+from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, message_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
@@ -73,6 +73,8 @@ class Transactions:
     coordinators : mapping of int to Coordinator
         Of groups, by offsets partition.
     news : ArrivalNews
+    is_loud : bool
+        Message fidelity.
 
     Attributes
     ----------
@@ -85,10 +87,11 @@ class Transactions:
 
     def __init__(
         self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
-        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews,
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews, *, is_loud: bool,
     ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
+        self._is_loud = is_loud
         self._groups = groups
         self._brokers = brokers
         self._coordinators = coordinators
@@ -116,11 +119,16 @@ class Transactions:
         nodes = sorted(self._brokers)
         node = nodes[number % len(nodes)]
         return TransactionShard(
-            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers
-        )
+            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers,
+            self._foresees,
+        )  # fmt: skip
 
     def _new_machine(self, epoch: int) -> TransactionCoordinator:
         return TransactionCoordinator(self._config, lambda: next(self._ids), epoch=epoch)
+
+    def _foresees(self) -> bool:
+        """Message fidelity does everything in its time."""
+        return not self._is_loud and self.output.control is None
 
     def _shard_of(self, transactional_id: str) -> TransactionShard:
         """By the partition of ``__transaction_state`` (``TransactionStateManager.partitionFor``)."""
@@ -170,7 +178,7 @@ class Transactions:
         if isinstance(waiter, Exchange):
             self._reply(waiter, response)
         elif callable(waiter):
-            waiter(response)
+            waiter(self._env.now, response)
 
     def _answer_produce(self, exchange: Exchange, error: Error, after_us: int) -> None:
         self._reply(exchange, Acknowledgement(error), after_us)
@@ -179,10 +187,10 @@ class Transactions:
         """A leader asks the coordinator to add its partitions (``AddPartitionsToTxnManager``)."""
         env, shard = self._env, self._shard_of(request.transactional_id)
 
-        def answered(response: Acknowledgement) -> None:
-            env.at(env.now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
+        def answered(now: int, response: Acknowledgement) -> Occurrence:
+            return env.at(now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
 
-        env.at(env.now + self._trip_us, shard.key, lambda _: shard.ask(request, answered))
+        shard.ask_at(env.now + self._trip_us, request, answered)
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
@@ -336,8 +344,7 @@ class Transactions:
     def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, list[TopicPartition]]) -> None:
         """Leaders have answered; of those that do so at one instant the last decides whether something is missing."""
         shard, markers, partitions = what
-        for partition in partitions:
-            shard.on_marker(markers, partition)
+        shard.on_markers(markers, partitions)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
