@@ -27,6 +27,9 @@ class Coverage:
 
     def add(self, first: int, last: int) -> None:
         """There is output of [first, last)."""
+        if self._last and first == self._last[-1]:  # as always, but after an abort
+            self._last[-1] = last
+            return
         low = bisect_left(self._last, first)
         high = low
         while high < len(self._first) and self._first[high] <= last:

@@ -311,7 +311,7 @@ class TransactionCoordinator:
     def copy(self, name: str) -> Transaction:
         """An id as it is, for `restore`."""
         one = self.transactions[name]
-        return replace(one, unmarked={*one.unmarked})
+        return Transaction(one.metadata, one.pending, {*one.unmarked}, one.has_failed_fence)
 
     def restore(self, now: int, name: str, before: Transaction) -> None:
         """What was done since `copy`, all of which is logged, was not done."""
