@@ -18,7 +18,7 @@ from typing import Final
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.alarm import Alarm
-from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, Moment, Occurrence, deadline_key
 from groupsim.sim.protocol.controller.partition import NO_LEADER, TRANSACTIONS_TOPIC, Name
 from groupsim.sim.protocol.interface import Batch, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error
@@ -50,15 +50,17 @@ class Foreseen:
     ----------
     before : Transaction
         The id as it was.
-    begins_us, ends_us : int, microseconds
-        When it is worked on, and when what that changes is in the log.
+    begins : (microseconds, key)
+        When it is worked on.
+    ends_us : int, microseconds
+        When what that changes is in the log.
     work : callable
         Does it.
     answers : sequence of Occurrence
     """
 
     before: Transaction
-    begins_us: int
+    begins: Moment
     ends_us: int
     work: Callable[[], Decision]
     answers: Sequence[Occurrence]
@@ -147,23 +149,30 @@ class TransactionShard:
         """A broker's request arrives at ``time``."""
         name = request.transactional_id
         if self._machine.is_settled(name) and self._may_foresee(name, time):
-            self._work_ahead(name, time, partial(self._machine.on_request, time, request, answered))
+            self._work_ahead(name, (time, self._key), partial(self._machine.on_request, time, request, answered))
         else:
             self._env.at(time, self._key, lambda _: self.ask(request, answered))
 
-    def on_markers(self, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> None:
-        """Leaders have written a marker; a former coordinator's is nothing to this one, which has sent its own."""
-        if markers.coordinator_epoch != self.epoch or self.is_loading:
-            return
-        name, now, machine = markers.transactional_id, self._env.now, self._machine
-        self._catch_up(name)
-        for partition in partitions[:-1]:
-            self._carry_out(machine.on_marker(now, markers, partition, Error.NONE))
-        work = partial(machine.on_marker, now, markers, partitions[-1], Error.NONE)
-        if self._may_foresee(name, now):
-            self._work_ahead(name, now, work)
+    def marked_at(self, moment: Moment, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> None:
+        """Leaders that have written a marker answer; of answers at one instant the last decides what is missing."""
+        name = markers.transactional_id
+        if self._may_foresee(name, moment[0]):
+            self._work_ahead(name, moment, partial(self._note_markers, moment[0], markers, partitions))
         else:
-            self._carry_out(work())
+            self._env.at(*moment, self._marked, (markers, partitions))
+
+    def _marked(self, what: tuple[WriteTxnMarkers, Sequence[TopicPartition]]) -> None:
+        """A former coordinator's marker is nothing to this one, which has sent its own."""
+        markers, partitions = what
+        if markers.coordinator_epoch == self.epoch and not self.is_loading:
+            self._catch_up(markers.transactional_id)
+            self._carry_out(self._note_markers(self._env.now, markers, partitions))
+
+    def _note_markers(self, now: int, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> Decision:
+        decision = Decision()
+        for partition in partitions:
+            decision.add(self._machine.on_marker(now, markers, partition, Error.NONE))
+        return decision
 
     # --- ahead of the clock -------------------------------------------------------------------------------------------
 
@@ -176,16 +185,16 @@ class TransactionShard:
     def _is_over(self, one: Foreseen) -> bool:
         return (one.ends_us, self._key) <= self._env.moment
 
-    def _work_ahead(self, name: str, time: int, work: Callable[[], Decision]) -> None:
-        """Do at once what is to be done at ``time``, and append what that changes; waiters are those of `ask_at`."""
-        before, ends_us = self._machine.copy(name), time
+    def _work_ahead(self, name: str, begins: Moment, work: Callable[[], Decision]) -> None:
+        """Do at once what is to be done then, and append what that changes; waiters are those of `ask_at`."""
+        before, ends_us = self._machine.copy(name), begins[0]
         decision = work()
         for batch in [*decision.batches]:
-            ends_us = self.watermark.appends(time)
+            ends_us = self.watermark.appends(begins[0])
             self._keep(batch)
             decision.add(self._machine.on_appended(ends_us, batch.number, Error.NONE))
         answers = [one.waiter(ends_us, one.response) for one in decision.replies if callable(one.waiter)]
-        self._foreseen[name] = [*self._under_way(name), Foreseen(before, time, ends_us, work, answers)]
+        self._foreseen[name] = [*self._under_way(name), Foreseen(before, begins, ends_us, work, answers)]
         self._alarm.set(self._machine.deadline)
 
     def _catch_up(self, name: str) -> None:
@@ -197,10 +206,10 @@ class TransactionShard:
         for one in under_way:
             for answer in one.answers:
                 answer.drop()
-            if (one.begins_us, self._key) > self._env.moment:
-                self._env.at(one.begins_us, self._key, self._work, (name, one.work))
+            if one.begins > self._env.moment:
+                self._env.at(*one.begins, self._work, (name, one.work))
             else:
-                self._carry_out(one.work(), one.begins_us)
+                self._carry_out(one.work(), one.begins[0])
 
     def _under_way(self, name: str) -> list[Foreseen]:
         return [one for one in self._foreseen.get(name, ()) if not self._is_over(one)]

@@ -315,8 +315,7 @@ class Transactions:
         written = [partition for partition in partitions if self._write_marker(shard, markers, partition)]
         if written:
             key = max(_answer_key(partition) for partition in written)
-            due_us = self._env.now + self._append_us + self._trip_us
-            self._env.at(due_us, key, self._marked, (shard, markers, written))
+            shard.marked_at((self._env.now + self._append_us + self._trip_us, key), markers, written)
 
     def _write_marker(self, shard: TransactionShard, markers: WriteTxnMarkers, partition: TopicPartition) -> bool:
         """Whether the partition can be written to: else its marker waits."""
@@ -340,11 +339,6 @@ class Transactions:
         for name in sorted(self._groups):
             if self.offsets_partition_of(name) == number:
                 self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
-
-    def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, list[TopicPartition]]) -> None:
-        """Leaders have answered; of those that do so at one instant the last decides whether something is missing."""
-        shard, markers, partitions = what
-        shard.on_markers(markers, partitions)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 

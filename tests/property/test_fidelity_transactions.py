@@ -73,7 +73,7 @@ def test_what_was_done_ahead_is_undone_wherever_the_successor_finds_it(monkeypat
     catch_up = TransactionShard._catch_up
 
     def noted(shard: TransactionShard, name: str) -> None:
-        found.update(one.begins_us > shard._env.now for one in shard._under_way(name))
+        found.update(one.begins > shard._env.moment for one in shard._under_way(name))
         catch_up(shard, name)
 
     monkeypatch.setattr(TransactionShard, "_catch_up", noted)
