@@ -142,7 +142,8 @@ class TransactionShard:
         elif self.is_loading:
             self._answer(waiter, refused(request, Error.COORDINATOR_LOAD_IN_PROGRESS))
         else:
-            self._catch_up(request.transactional_id)
+            if request.transactional_id is not None:  # an idempotent producer's request concerns no id
+                self._catch_up(request.transactional_id)
             self._carry_out(self._machine.on_request(self._env.now, request, waiter))
 
     def ask_at(self, time: int, request: AddPartitionsToTxn, answered: Answered) -> None:
