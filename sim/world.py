@@ -174,8 +174,9 @@ class World:
         news = ArrivalNews(self.env, self.scenario, self.catalog, self.groups, self.members)
         if outputs_of(self.scenario):
             self.transactions = Transactions(
-                self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news
-            )
+                self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news,
+                is_loud=self.is_loud,
+            )  # fmt: skip
         if self.scenario.producers:
             self._build_producers(news)
 

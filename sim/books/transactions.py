@@ -27,6 +27,9 @@ class Coverage:
 
     def add(self, first: int, last: int) -> None:
         """There is output of [first, last)."""
+        if self._last and first == self._last[-1]:  # as always, but after an abort
+            self._last[-1] = last
+            return
         low = bisect_left(self._last, first)
         high = low
         while high < len(self._first) and self._first[high] <= last:
@@ -69,11 +72,9 @@ class ProducerLife:
 
 @dataclass(slots=True)
 class OpenTransaction:
-    """What was written in a transaction that is undecided, by whom and in which epoch of which producer id."""
+    """What was written in a transaction that is undecided, and by whom."""
 
     life: ProducerLife
-    producer_id: int
-    epoch: int
     origins: list[Origin] = field(default_factory=list)
 
 
@@ -88,7 +89,6 @@ class TransactionBooks:
     Attributes
     ----------
     lives : list of ProducerLife
-    open : list of OpenTransaction
     coverage : dict of (isolation level, position) to Coverage
     origins : dict of isolation level to list of Origin
         Of which there is output, as often as there is; empty unless records are followed.
@@ -96,7 +96,8 @@ class TransactionBooks:
 
     def __init__(self, *, follows_records: bool = False) -> None:
         self.lives: list[ProducerLife] = []
-        self.open: list[OpenTransaction] = []
+        self._open: dict[int, dict[int, OpenTransaction]] = {}
+        """Producer id -> epoch -> what is open."""
         self.coverage: dict[tuple[str, int], Coverage] = {}
         self.origins: dict[str, list[Origin]] = {level: [] for level in LEVELS} if follows_records else {}
         self.output: list[tuple[str, int, int, int, int, int, int, int]] = []
@@ -126,14 +127,18 @@ class TransactionBooks:
         if batch.epoch < self._fenced.get(batch.producer_id, -1):
             life.records_aborted += records
         else:
-            self._open(life, batch).origins.extend(origins)
+            self._opened(life, batch).origins.extend(origins)
 
-    def _open(self, life: ProducerLife, batch: RecordBatch) -> OpenTransaction:
-        for one in self.open:
-            if (one.producer_id, one.epoch) == (batch.producer_id, batch.epoch):
-                return one
-        self.open.append(OpenTransaction(life, batch.producer_id, batch.epoch))
-        return self.open[-1]
+    @property
+    def open(self) -> list[OpenTransaction]:
+        """All that are undecided."""
+        return [one for epochs in self._open.values() for one in epochs.values()]
+
+    def _opened(self, life: ProducerLife, batch: RecordBatch) -> OpenTransaction:
+        epochs = self._open.setdefault(batch.producer_id, {})
+        if batch.epoch not in epochs:
+            epochs[batch.epoch] = OpenTransaction(life)
+        return epochs[batch.epoch]
 
     def _cover(self, level: str, origin: Origin) -> None:
         self.coverage.setdefault((level, origin.position), Coverage()).add(origin.first, origin.last)
@@ -142,8 +147,8 @@ class TransactionBooks:
 
     def decided(self, markers: WriteTxnMarkers) -> None:
         """The coordinator has logged what becomes of the transaction."""
-        mine = [one for one in self.open if one.producer_id == markers.producer_id and one.epoch <= markers.epoch]
-        self.open = [one for one in self.open if one not in mine]
+        epochs = self._open.get(markers.producer_id, {})
+        mine = [epochs.pop(epoch) for epoch in [*epochs] if epoch <= markers.epoch]
         self._fenced[markers.producer_id] = markers.epoch
         life = mine[0].life if mine else self._current[markers.transactional_id]
         origins = [origin for one in mine for origin in one.origins]

@@ -116,7 +116,7 @@ class ProducerRequests:
         connection, world = self._connections.get(node), self._client.world
         if connection is None:
             entity = self._client.consumer.entity
-            connection = Connection(self._env, node, entity, self._host.receive, self._deliver)
+            connection = Connection(self._env, node, entity, self._host.receive, self._receive)
             if node in world.live_nodes and not world.is_cut(self._client.consumer, node):
                 self._connections[node] = connection
             else:
@@ -132,14 +132,25 @@ class ProducerRequests:
         # The broker knows nothing of the connection, and resets it; or nobody listens there, and it is refused.
         return exchange.up_us if is_made else exchange.up_us + exchange.down_us
 
+    def _receive(self, exchange: Exchange, response: Any) -> None:
+        """An answer has arrived."""
+        if self._is_open(exchange, response):
+            self._env.happen(self._answers.pop(exchange), response)
+
     def _deliver(self, exchange: Exchange, response: Any) -> None:
+        """It is time for what has come late, or for one of several."""
+        if self._is_open(exchange, response):
+            self._answers.pop(exchange).succeed(response)
+
+    def _is_open(self, exchange: Exchange, response: Any) -> bool:
+        """Whether somebody waits for this and can go on; who is frozen goes on later."""
         client = self._client
         if client.is_over or exchange not in self._answers:
-            return
+            return False
         if client.frozen is not None:
             client.late.append(partial(self._deliver, exchange, response))
-            return
-        self._answers.pop(exchange).succeed(response)
+            return False
+        return True
 
     # --- until it is answered -----------------------------------------------------------------------------------------
 

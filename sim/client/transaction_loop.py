@@ -27,6 +27,7 @@ from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
+from groupsim.sim.kernel.errand import Errand
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
@@ -94,7 +95,9 @@ class TransactionLoop:
         self._processed = self._env.event()
         self._sends = 0
         self._planned: Occurrence | None = None
-        self._first: simpy.Event | None = None
+        self._begins_at: tuple[int, PollSchedule | None] = (-1, None)
+        """A poll() before which nothing was processed, and the schedule by which that is."""
+        self._first: Errand | None = None
         """The send that opens the transaction, until it is acknowledged."""
 
     def start(self, now: int) -> None:
@@ -124,7 +127,6 @@ class TransactionLoop:
         for action in late:
             action()
         if not client.consumer.reaches(now, "after_poll"):
-            self._plan_first_send(now)
             client.drive(now)
 
     # --- batches ------------------------------------------------------------------------------------------------------
@@ -135,23 +137,27 @@ class TransactionLoop:
         if loop.is_held:
             return
         self._fetcher.poll(now)
-        at = self._positions(now)
-        for position in held.tolist():
-            if position not in self._begun:
-                self._begun[position] = self._sent[position] = at[position]
-                self._plan_first_send(now)
+        new = [position for position in held.tolist() if position not in self._begun]
+        if new:
+            at = self._positions(now)
+            fresh = {position: at[position] for position in new}
+            self._begun.update(fresh)
+            self._sent.update(fresh)
+            self._plan_first_send(now)
         machine = self._client.machine
         if machine.generation >= 0:
             self._identity = (machine.member_id, machine.generation)
         # Who reads nothing any more, because leaders are gone, has nothing of the batch in hand left to process.
         is_idle = schedule.next_poll(now) == now if schedule is not None else not loop.is_at_work
-        if not is_idle or loop.stuck_until > now:
+        if not is_idle or loop.stuck_until > now or self._begins_at == (now, schedule):
             return
+        at = self._positions(now)
         if any(at.get(position, first) > first for position, first in self._begun.items()):
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._processed.succeed()
         else:
+            self._begins_at = now, schedule
             self._plan_first_send(now)
 
     def _positions(self, now: int) -> dict[int, int]:
@@ -203,7 +209,7 @@ class TransactionLoop:
             return
         one = self._first_record(now, schedule)
         if one.is_done:
-            self._first = self._env.process(self._send({one.position: self._begun[one.position] + 1}))
+            self._first = Errand(self._env, self._send({one.position: self._begun[one.position] + 1}))
         else:
             self._plan_first_send(now)
 
@@ -226,7 +232,7 @@ class TransactionLoop:
         """From the end of a batch until the thread may poll again; a killed one never gets there."""
         target = {one: offset for one, offset in self._positions(now).items() if offset > self._begun[one]}
         if self._first is not None:
-            yield self._first
+            yield self._first.done
             self._first = None
         yield from self._send(target)
         yield from self._pass("before_commit")

@@ -70,7 +70,7 @@ class OutputLog:
         self._is_blocked = False
         self._since_us = 0
         self._unstable_us: dict[int, int] = {}
-        """When each batch was written that is not stable yet, by its offset."""
+        """When each batch was written that is not stable yet, by its offset, ascending."""
 
     def append(
         self, now: int, batch: RecordBatch, transactional_id: str, origins: tuple[Origin, ...]
@@ -99,8 +99,8 @@ class OutputLog:
         self._shown = len(self.written)
         stable = self.log.last_stable_offset
         self.lag_max = max(self.lag_max, self.log.end - stable)
-        for offset in [offset for offset in self._unstable_us if offset < stable]:
-            self.blocked_us_max = max(self.blocked_us_max, now - self._unstable_us.pop(offset))
+        while self._unstable_us and (first := next(iter(self._unstable_us))) < stable:
+            self.blocked_us_max = max(self.blocked_us_max, now - self._unstable_us.pop(first))
         self._count(now)
         if self.show is not None:
             self.show(self)

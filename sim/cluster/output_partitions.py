@@ -84,14 +84,11 @@ class OutputPartitions:
     def refusal(self, exchange: Exchange) -> Error:
         """Why a request is not worked on by whom it has reached; NONE: it is."""
         body: Produce = exchange.body
-        leaders = [self._leader(partition) for partition, _, _ in body.batches]
+        leaders = [self._catalog.leader_of(*partition) for partition, _, _ in body.batches]
         if leaders[0] != exchange.connection.node or not all(self._brokers[node].is_up for node in leaders):
             return Error.NOT_LEADER_OR_FOLLOWER
         is_enough = all(self._accepts(partition) for partition, _, _ in body.batches)
         return Error.NONE if is_enough else Error.NOT_ENOUGH_REPLICAS
-
-    def _leader(self, partition: TopicPartition) -> int:
-        return self._catalog.leaders(partition[0], (partition[1],))[0]
 
     def _accepts(self, partition: TopicPartition) -> bool:
         return self.control is None or self.control.partitions[partition].accepts

@@ -2,21 +2,27 @@
 
 It adds no rule: requests go to the machine of `sim.protocol.transactions`. What has been appended survives,
 acknowledged or not; a coordinator that loads it finds the last record of each id.
+
+Ids do not concern one another, and nothing happens to one while nobody comes to it. So what is known to arrive is
+worked on when it is sent, append and all: its answer is the only event. Who comes to the id before that is over finds
+it as it is then (`TransactionShard._catch_up`), and the rest takes place in its time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.cluster.worker_threads import WorkerThreads
 from groupsim.sim.kernel.alarm import Alarm
-from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.kernel.environment import Environment, Kind, Moment, Occurrence, deadline_key
 from groupsim.sim.protocol.controller.partition import NO_LEADER, TRANSACTIONS_TOPIC, Name
 from groupsim.sim.protocol.interface import Batch, Reply, Waiter
 from groupsim.sim.protocol.messages import Acknowledgement, Error
-from groupsim.sim.protocol.transactions.coordinator import Decision, TransactionCoordinator
+from groupsim.sim.protocol.transactions.coordinator import Decision, Transaction, TransactionCoordinator
 from groupsim.sim.protocol.transactions.messages import (
     AddPartitionsToTxn,
     ProducerIdentity,
@@ -30,8 +36,34 @@ from groupsim.sim.randomness import name_hash
 
 Make = Callable[[int], TransactionCoordinator]
 """From the epoch. Its scans count from 0, wherever it is: brokers that were started again scan when they did before."""
+Answered = Callable[[int, Acknowledgement], Occurrence]
+"""When a broker is answered, and what; gives the event by which that arrives."""
 _COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 """What is appended again and again until it is there (``TransactionMarkerChannelManager.retryLogAppends``)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreseen:
+    """What was done for one transactional id ahead of the clock.
+
+    Parameters
+    ----------
+    before : Transaction
+        The id as it was.
+    begins : (microseconds, key)
+        When it is worked on.
+    ends_us : int, microseconds
+        When what that changes is in the log.
+    work : callable
+        Does it.
+    answers : sequence of Occurrence
+    """
+
+    before: Transaction
+    begins: Moment
+    ends_us: int
+    work: Callable[[], Decision]
+    answers: Sequence[Occurrence]
 
 
 class TransactionShard:
@@ -52,6 +84,8 @@ class TransactionShard:
         Given what a request came with, and its response.
     send : callable
         Given this shard, markers that are to be written, and whether they are the first of their transaction.
+    foresees : callable
+        Whether nothing happens to brokers, so that all they do can be done ahead of the clock.
 
     Attributes
     ----------
@@ -68,6 +102,7 @@ class TransactionShard:
     def __init__(
         self, env: Environment, number: int, node: int, append_us: int, make: Make,
         answer: Callable[[Waiter, object], None], send: Callable[[TransactionShard, WriteTxnMarkers, bool], None],
+        foresees: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._env = env
         self.number = number
@@ -75,7 +110,7 @@ class TransactionShard:
         self.is_loading = False
         self.watermark = Watermark(append_us)
         self.epoch = 0
-        self._make, self._answer, self._send = make, answer, send
+        self._make, self._answer, self._send, self._foresees = make, answer, send, foresees
         self._machine = make(0)
         self._log: dict[str, TransactionRecord] = {}
         """Last record of each id."""
@@ -83,6 +118,8 @@ class TransactionShard:
         """The record whose markers were sent last, by id."""
         self._held: list[int] = []
         """Batches that are not committed, or not even appended, while the high watermark stands still."""
+        self._foreseen: dict[str, list[Foreseen]] = {}
+        """What was done ahead of the clock, by id and in order, over or not."""
         self._key = deadline_key(name_hash("transaction coordinator", str(number)), Kind.TIMER)
         self._alarm = Alarm(env, self._key, self._fire)
 
@@ -105,18 +142,92 @@ class TransactionShard:
         elif self.is_loading:
             self._answer(waiter, refused(request, Error.COORDINATOR_LOAD_IN_PROGRESS))
         else:
+            if request.transactional_id is not None:  # an idempotent producer's request concerns no id
+                self._catch_up(request.transactional_id)
             self._carry_out(self._machine.on_request(self._env.now, request, waiter))
 
-    def on_marker(self, markers: WriteTxnMarkers, partition: TopicPartition) -> None:
-        """A leader has written a marker; a former coordinator's is nothing to this one, which has sent its own."""
-        if markers.coordinator_epoch == self.epoch and not self.is_loading:
-            self._carry_out(self._machine.on_marker(self._env.now, markers, partition, Error.NONE))
+    def ask_at(self, time: int, request: AddPartitionsToTxn, answered: Answered) -> None:
+        """A broker's request arrives at ``time``."""
+        name = request.transactional_id
+        if self._machine.is_settled(name) and self._may_foresee(name, time):
+            self._work_ahead(name, (time, self._key), partial(self._machine.on_request, time, request, answered))
+        else:
+            self._env.at(time, self._key, lambda _: self.ask(request, answered))
 
-    def _carry_out(self, decision: Decision) -> None:
+    def marked_at(self, moment: Moment, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> None:
+        """Leaders that have written a marker answer; of answers at one instant the last decides what is missing."""
+        name = markers.transactional_id
+        if self._may_foresee(name, moment[0]):
+            self._work_ahead(name, moment, partial(self._note_markers, moment[0], markers, partitions))
+        else:
+            self._env.at(*moment, self._marked, (markers, partitions))
+
+    def _marked(self, what: tuple[WriteTxnMarkers, Sequence[TopicPartition]]) -> None:
+        """A former coordinator's marker is nothing to this one, which has sent its own."""
+        markers, partitions = what
+        if markers.coordinator_epoch == self.epoch and not self.is_loading:
+            self._catch_up(markers.transactional_id)
+            self._carry_out(self._note_markers(self._env.now, markers, partitions))
+
+    def _note_markers(self, now: int, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> Decision:
+        decision = Decision()
+        for partition in partitions:
+            decision.add(self._machine.on_marker(now, markers, partition, Error.NONE))
+        return decision
+
+    # --- ahead of the clock -------------------------------------------------------------------------------------------
+
+    def _may_foresee(self, name: str, time: int) -> bool:
+        """Whether what is done for an id at ``time`` is over before a scan, and begins after what was foreseen last."""
+        known = self._foreseen.get(name)
+        follows = not known or known[-1].ends_us < time or self._is_over(known[-1])
+        return follows and self._foresees() and self._machine.deadline > self.watermark.appends(time)
+
+    def _is_over(self, one: Foreseen) -> bool:
+        return (one.ends_us, self._key) <= self._env.moment
+
+    def _work_ahead(self, name: str, begins: Moment, work: Callable[[], Decision]) -> None:
+        """Do at once what is to be done then, and append what that changes; waiters are those of `ask_at`."""
+        before, ends_us = self._machine.copy(name), begins[0]
+        decision = work()
+        for batch in [*decision.batches]:
+            ends_us = self.watermark.appends(begins[0])
+            self._keep(batch)
+            decision.add(self._machine.on_appended(ends_us, batch.number, Error.NONE))
+        answers = [one.waiter(ends_us, one.response) for one in decision.replies if callable(one.waiter)]
+        self._foreseen[name] = [*self._under_way(name), Foreseen(before, begins, ends_us, work, answers)]
+        self._alarm.set(self._machine.deadline)
+
+    def _catch_up(self, name: str) -> None:
+        """Somebody comes to an id: what was foreseen and has not happened yet happens in its time."""
+        under_way = self._under_way(name)
+        self._foreseen[name] = []
+        if under_way:
+            self._machine.restore(self._env.now, name, under_way[0].before)
+        for one in under_way:
+            for answer in one.answers:
+                answer.drop()
+            if one.begins > self._env.moment:
+                self._env.at(*one.begins, self._work, (name, one.work))
+            else:
+                self._carry_out(one.work(), one.begins[0])
+
+    def _under_way(self, name: str) -> list[Foreseen]:
+        return [one for one in self._foreseen.get(name, ()) if not self._is_over(one)]
+
+    def _work(self, what: tuple[str, Callable[[], Decision]]) -> None:
+        name, work = what
+        self._catch_up(name)
+        self._carry_out(work())
+
+    # --- what the machine decides -------------------------------------------------------------------------------------
+
+    def _carry_out(self, decision: Decision, since_us: int | None = None) -> None:
+        """``since_us``: when it was decided, if not now."""
         for reply in decision.replies:
             self._reply(reply)
         for batch in decision.batches:
-            self._append(batch)
+            self._append(batch, self._env.now if since_us is None else since_us)
         for markers in decision.markers:
             record = self._log[markers.transactional_id]
             is_first = self._decided.get(markers.transactional_id) is not record
@@ -133,20 +244,24 @@ class TransactionShard:
 
     # --- the log ------------------------------------------------------------------------------------------------------
 
-    def _append(self, batch: Batch) -> None:
+    def _keep(self, batch: Batch) -> None:
+        (record,) = batch.records
+        self._log.pop(record.transactional_id, None)
+        if record.value is not None:
+            self._log[record.transactional_id] = record
+
+    def _append(self, batch: Batch, since_us: int) -> None:
         (record,) = batch.records
         is_complete = record.value is not None and record.value.state in _COMPLETE
         if self.watermark.refuses and not is_complete:
             told = (self._machine, batch.number, Error.NOT_ENOUGH_REPLICAS)
             self._env.at(self._env.now, self._key, self._appended, told)
             return
-        self._log.pop(record.transactional_id, None)
-        if record.value is not None:
-            self._log[record.transactional_id] = record
+        self._keep(batch)
         if self.watermark.is_stalled:
             self._held.append(batch.number)
         else:
-            due_us = self.watermark.appends(self._env.now)
+            due_us = self.watermark.appends(since_us)
             self._env.at(due_us, self._key, self._appended, (self._machine, batch.number, Error.NONE))
 
     def _appended(self, what: tuple[TransactionCoordinator, int, Error]) -> None:

@@ -7,6 +7,7 @@ message takes the mean latency of the network.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import count
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.output_partitions import OutputPartitions
 from groupsim.sim.cluster.output_readers import OutputReaders
 from groupsim.sim.cluster.transaction_shard import TransactionShard
-from groupsim.sim.kernel.environment import Environment, Kind, message_key
+from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, message_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
@@ -53,6 +54,12 @@ _TOLD: Final = {
 """What a producer hears of the coordinator's answer to a leader (``ReplicaManager.handleProduceAppend``)."""
 
 
+@cache
+def _answer_key(partition: TopicPartition) -> int:
+    """Of the answer of a partition's leader to the coordinator."""
+    return message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
+
+
 class Transactions:
     """Of one cluster.
 
@@ -66,6 +73,8 @@ class Transactions:
     coordinators : mapping of int to Coordinator
         Of groups, by offsets partition.
     news : ArrivalNews
+    is_loud : bool
+        Message fidelity.
 
     Attributes
     ----------
@@ -78,10 +87,11 @@ class Transactions:
 
     def __init__(
         self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
-        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews,
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews, *, is_loud: bool,
     ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
+        self._is_loud = is_loud
         self._groups = groups
         self._brokers = brokers
         self._coordinators = coordinators
@@ -109,11 +119,16 @@ class Transactions:
         nodes = sorted(self._brokers)
         node = nodes[number % len(nodes)]
         return TransactionShard(
-            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers
-        )
+            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers,
+            self._foresees,
+        )  # fmt: skip
 
     def _new_machine(self, epoch: int) -> TransactionCoordinator:
         return TransactionCoordinator(self._config, lambda: next(self._ids), epoch=epoch)
+
+    def _foresees(self) -> bool:
+        """Message fidelity does everything in its time."""
+        return not self._is_loud and self.output.control is None
 
     def _shard_of(self, transactional_id: str) -> TransactionShard:
         """By the partition of ``__transaction_state`` (``TransactionStateManager.partitionFor``)."""
@@ -163,7 +178,7 @@ class Transactions:
         if isinstance(waiter, Exchange):
             self._reply(waiter, response)
         elif callable(waiter):
-            waiter(response)
+            waiter(self._env.now, response)
 
     def _answer_produce(self, exchange: Exchange, error: Error, after_us: int) -> None:
         self._reply(exchange, Acknowledgement(error), after_us)
@@ -172,10 +187,10 @@ class Transactions:
         """A leader asks the coordinator to add its partitions (``AddPartitionsToTxnManager``)."""
         env, shard = self._env, self._shard_of(request.transactional_id)
 
-        def answered(response: Acknowledgement) -> None:
-            env.at(env.now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
+        def answered(now: int, response: Acknowledgement) -> Occurrence:
+            return env.at(now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
 
-        env.at(env.now + self._trip_us, shard.key, lambda _: shard.ask(request, answered))
+        shard.ask_at(env.now + self._trip_us, request, answered)
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
@@ -285,23 +300,33 @@ class Transactions:
         """Every leader is told; ``is_news``: what becomes of the transaction is decided only now."""
         if is_news:
             self._groups[self._group_of[markers.transactional_id]].books.transactions.decided(markers)
-        for partition in markers.partitions:
-            self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partition))
+        self._tell_leaders(shard, markers, markers.partitions)
 
-    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
-        """A leader writes a marker, as soon as there is one; the coordinator hears of it when it is replicated."""
-        shard, markers, partition = what
+    def _tell_leaders(
+        self, shard: TransactionShard, markers: WriteTxnMarkers, partitions: tuple[TopicPartition, ...]
+    ) -> None:
+        self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partitions))
+
+    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, tuple[TopicPartition, ...]]) -> None:
+        """Leaders write a marker, each as soon as it can; the coordinator hears of it when it is replicated."""
+        shard, markers, partitions = what
         if markers.coordinator_epoch != shard.epoch:
             return  # whoever coordinates now has sent its own
+        written = [partition for partition in partitions if self._write_marker(shard, markers, partition)]
+        if written:
+            key = max(_answer_key(partition) for partition in written)
+            shard.marked_at((self._env.now + self._append_us + self._trip_us, key), markers, written)
+
+    def _write_marker(self, shard: TransactionShard, markers: WriteTxnMarkers, partition: TopicPartition) -> bool:
+        """Whether the partition can be written to: else its marker waits."""
         if not self._is_writable(partition):
             self._unwritten.setdefault(partition, []).append((shard, markers))
-            return
+            return False
         if partition[0] == OFFSETS_TOPIC:
             self._end_offsets(partition[1], markers)
         else:
             self.output.mark(partition, markers)
-        key = message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
-        self._env.at(self._env.now + self._append_us + self._trip_us, key, self._marked, what)
+        return True
 
     def _is_writable(self, partition: TopicPartition) -> bool:
         """Whether somebody leads it, and what is written is committed."""
@@ -314,10 +339,6 @@ class Transactions:
         for name in sorted(self._groups):
             if self.offsets_partition_of(name) == number:
                 self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
-
-    def _marked(self, what: tuple[TransactionShard, WriteTxnMarkers, TopicPartition]) -> None:
-        shard, markers, partition = what
-        shard.on_marker(markers, partition)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -332,7 +353,7 @@ class Transactions:
         """Markers that wait for a leader of this partition are sent again, if there is one."""
         if name in self._unwritten and self._is_writable(name):
             for shard, markers in self._unwritten.pop(name):
-                self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, name))
+                self._tell_leaders(shard, markers, (name,))
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to, and what readers see."""

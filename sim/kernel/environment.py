@@ -172,6 +172,16 @@ class Environment(simpy.Environment):
             return Occurrence(self, time, key, None)
         return Occurrence(self, self.now, max(key, self.key), None)
 
+    def happen(self, event: simpy.Event, value: Any = None) -> None:
+        """Let those who wait for an event go on now; whoever calls this has nothing left to do in what it carries out.
+
+        Without that, ``succeed()`` is right, after which they go on when this is done: an event more.
+        """
+        event._ok, event._value = True, value
+        callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+        for callback in callbacks:
+            callback(event)
+
     def run_before(self, horizon: int) -> None:
         """Carry out everything that happens before ``horizon``.
 

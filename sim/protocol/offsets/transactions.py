@@ -66,10 +66,13 @@ class PendingOffsets:
 
         Which partitions have another offset now.
         """
-        offsets, changed = self.by_producer.pop(producer_id, {}), []
-        for position, one in offsets.items() if is_committed else ():
-            if table.offset[position] < 0 or one.written > table.written[position]:
-                where = np.array([position], np.int32)
-                table.commit(where, np.array([one.offset]), one.commit_us, one.expire_us, one.written)
-                changed.append(position)
-        return np.array(changed, np.int32)
+        offsets = self.by_producer.pop(producer_id, {})
+        later = {
+            position: one
+            for position, one in (offsets.items() if is_committed else ())
+            if table.offset[position] < 0 or one.written > table.written[position]
+        }
+        changed = np.array([*later], np.int32)
+        if later:
+            table.commit(changed, *np.array([*later.values()], np.int64).T)
+        return changed

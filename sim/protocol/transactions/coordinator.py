@@ -303,6 +303,21 @@ class TransactionCoordinator:
         else:
             self.transactions[record.transactional_id] = Transaction(record.value)
 
+    def is_settled(self, name: str) -> bool:
+        """Whether an id stays as it is until somebody asks for something, or a scan finds it."""
+        one = self.transactions.get(name)
+        return one is not None and one.pending is None and one.metadata.state not in DECIDED
+
+    def copy(self, name: str) -> Transaction:
+        """An id as it is, for `restore`."""
+        one = self.transactions[name]
+        return Transaction(one.metadata, one.pending, {*one.unmarked}, one.has_failed_fence)
+
+    def restore(self, now: int, name: str, before: Transaction) -> None:
+        """What was done since `copy`, all of which is logged, was not done."""
+        self.transactions[name] = before
+        self._timers.watch(now, name, before.metadata)
+
     def on_loaded(self, now: int) -> Decision:
         """The log has been replayed: markers of what was decided are sent again, under the new coordinator epoch."""
         decision = Decision()
