@@ -32,14 +32,14 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     found: Told = []
-    deliver = ProducerRequests._deliver
+    is_open = ProducerRequests._is_open
 
-    def spied(requests: ProducerRequests, exchange: Exchange, response: Any) -> None:
+    def spied(requests: ProducerRequests, exchange: Exchange, response: Any) -> bool:
         if requests._client.consumer.name == "g/1" and exchange in requests._answers:
             found.append((requests._env.now, exchange.api, response.error.value))
-        deliver(requests, exchange, response)
+        return is_open(requests, exchange, response)
 
-    monkeypatch.setattr(ProducerRequests, "_deliver", spied)
+    monkeypatch.setattr(ProducerRequests, "_is_open", spied)
     return found
 
 
