@@ -113,7 +113,7 @@ def test_the_cluster_arrives() -> None:
 
 def test_every_time_of_the_implementation_is_a_key_of_timing() -> None:
     drawn = {"connect": 1, "join_prepare": 2, "sync_prepare": 3, "initial_delay_late": 4, "pattern_resolve": 8}
-    drawn |= {"metadata": 9, "leader_change": 10}
+    drawn |= {"metadata": 9, "leader_change": 10, "first_leader_change": 11}
     laws = {name: {"lognormal": {"median": f"{size}ms", "p99": f"{9 * size}ms"}} for name, size in drawn.items()}
     timing = _scenario(cluster={"timing": laws | {"poll": "7ms"}}).cluster.timing
     wanted = {name: Distribution("lognormal", (size * MS, 9 * size * MS)) for name, size in drawn.items()}
