@@ -1,5 +1,5 @@
 """The command line of the oracle: ``python -m tests.oracle play --scenario FILE ... --out DIR``, ``... report``,
-``... crowd --out DIR`` or ``... service-times --out DIR``."""
+``... crowd --out DIR``, ``... service-times --out DIR`` or ``... leader-changes --out DIR``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.scenarios import ScenarioFileError
-from tests.oracle import service_times
+from tests.oracle import leader_changes, service_times
 from tests.oracle.crowded_calls import record
 from tests.oracle.failures import OracleError
 from tests.oracle.outage_report import write_outages
@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "service-times":
             _say(" ".join(map(str, service_times.record(options.out))))
             return 0
+        if options.command == "leader-changes":
+            _say(str(leader_changes.record(options.out, options.partitions)))
+            return 0
         sources = [read(path) for path in options.scenario]
         return asyncio.run(_until_told(play_all(sources, _repetitions(options), options.at_once, options.out, _say)))
     except (OracleError, ScenarioFileError) as error:
@@ -53,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     times.add_argument(
         "--out", type=Path, required=True, help="event-loop.csv and request-metrics.csv go here; takes five minutes"
     )
+    changes = commands.add_parser("leader-changes", help="measure how long brokers take to lead what they take over")
+    changes.add_argument("--out", type=Path, required=True, help="taken-over.csv goes here; takes twelve minutes")
+    changes.add_argument("--partitions", type=_positive, nargs="+", default=leader_changes.PARTITIONS, help="of topics")
     play = commands.add_parser("play", help="play scenarios in real time and record what happens")
     play.add_argument("--scenario", nargs="+", required=True, help="files, or names of built-in scenarios")
     play.add_argument(

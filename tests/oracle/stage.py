@@ -26,7 +26,7 @@ from tests.oracle.supply import Supply
 from tests.oracle.trace import Trace, write
 from tests.oracle.translation import Plan, Source, plan
 
-_CLIENT: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+CLIENT: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                   "-Dlog4j2.configurationFile=client-log4j2.properties")  # fmt: skip
 _REHEARSAL_MRPS: Final = 2_000
 _LEAD_US: Final = S
@@ -62,7 +62,7 @@ class Stage:
 
     def start_jvm(self, name: str, main: str, *arguments: str) -> Jvm:
         """Start one of our programs; it is ended with the stage."""
-        command = [*self._java, *_CLIENT, f"groupsim.oracle.{main}", *arguments]
+        command = [*self._java, *CLIENT, f"groupsim.oracle.{main}", *arguments]
         self._jvms.append(Jvm(name, command, self._folder))
         return self._jvms[-1]
 
