@@ -48,6 +48,7 @@ def record(folder: Path, partitions: Iterable[int] = PARTITIONS) -> Path:
     WentWrong
         A broker did not come up, or did not end.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for count in partitions:
         with tempfile.TemporaryDirectory() as place:
