@@ -92,7 +92,8 @@ def print_table(table: TextTable) -> None:
         shown.add_column(column.header, justify="right" if column.right else "left")
     for row in table.rows:
         shown.add_row(*row)
-    narrow = [f"not shown for want of room: {', '.join(table.left_out)}"] if table.left_out else []
+    left_out = ", ".join(table.left_out)
+    narrow = [f"not shown for want of room: {left_out}"] if left_out else []
     _print(shown, *narrow, *table.notes)
 
 

@@ -183,8 +183,7 @@ class Loading:
 
     def _apply(self, node: int, heard_us: int, names: Iterable[Name], applied: dict[Name, int]) -> int:
         """A broker applies what has changed of partitions that it leads: when each, and when it has done so."""
-        names, until_us = list(names), heard_us
-        led_after = iter(self._local_leaders.led_after(node, self._number, sum(map(self._is_news, names))))
+        led_after, until_us = self._local_leaders.led_after(node, self._number), heard_us
         for name in names:
             if self._is_news(name):
                 until_us = heard_us + next(led_after)

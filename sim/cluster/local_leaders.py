@@ -9,7 +9,8 @@ most likely for classes that have to be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Final
 
 from groupsim.sim.cluster.broker import Broker
@@ -21,9 +22,9 @@ _SLOW: Final = 50
 _REST_PERCENT: Final = 25
 
 
-def time_us(count: int, each_us: int) -> int:
+def time_us(partitions: int, each_us: int) -> int:
     """How long a broker takes to lead so many partitions that it takes over at once, microseconds."""
-    return min(count, _SLOW) * each_us + max(count - _SLOW, 0) * each_us * _REST_PERCENT // 100
+    return min(partitions, _SLOW) * each_us + max(partitions - _SLOW, 0) * each_us * _REST_PERCENT // 100
 
 
 class LocalLeaders:
@@ -43,14 +44,12 @@ class LocalLeaders:
         self._warm = {id_: broker.incarnation for id_, broker in brokers.items()}
         """The process of each broker that has taken over partitions last; those of the beginning have run for long."""
 
-    def led_after(self, node: int, number: int, count: int) -> list[int]:
-        """When a broker leads each of ``count`` partitions that others have led, microseconds after it has begun.
+    def led_after(self, node: int, number: int) -> Iterator[int]:
+        """When a broker leads one partition after the other that others have led, microseconds after it has begun.
 
         ``number``: of the news that it hears of them by.
         """
-        if not count:
-            return []
         each_us, incarnation = self._each[node](number), self._brokers[node].incarnation
         first_us = self._first[node](incarnation) if self._warm[node] != incarnation else 0
         self._warm[node] = incarnation
-        return [first_us + time_us(taken, each_us) for taken in range(1, count + 1)]
+        yield from (first_us + time_us(taken, each_us) for taken in count(1))

@@ -40,18 +40,14 @@ def without_chance(scenario: Scenario) -> Scenario:
     network, timing = Network(latency=_median(LATENCY)), scenario.cluster.timing
     failover = scenario.cluster.failover
     failover = replace(failover, controlled_shutdown=_median(failover.controlled_shutdown))
-    drawn = (
-        "join_prepare", "sync_prepare", "initial_delay_late", "pattern_resolve", "metadata", "leader_change",
-        "first_leader_change",
-    )  # fmt: skip
+    drawn = ("join_prepare", "sync_prepare", "initial_delay_late", "pattern_resolve", "metadata", "leader_change")
     timing = replace(timing, **{name: _median(getattr(timing, name)) for name in drawn})
     return replace(scenario, cluster=replace(scenario.cluster, network=network, timing=timing, failover=failover))
 
 
 def brokers_by_chance(scenario: Scenario) -> Scenario:
     """The same, but how long brokers take for partitions that they take over is drawn: no recording says it."""
-    drawn = {name: getattr(TIMING, name) for name in ("leader_change", "first_leader_change")}
-    timing = replace(scenario.cluster.timing, **drawn)
+    timing = replace(scenario.cluster.timing, leader_change=TIMING.leader_change)
     return replace(scenario, cluster=replace(scenario.cluster, timing=timing))
 
 
