@@ -48,8 +48,8 @@ class Bounds:
 
     def part(self, index: int) -> Window:
         """First and last instant of a part."""
-        begin = self._first + index * self._width
-        return begin, min(begin + self._width - 1, self._last)
+        begin, last = self.parts(np.array(index))
+        return int(begin), int(last)
 
     def parts(self, indices: Integers) -> Windows:
         """First and last instants of some parts. Shapes of ``indices``."""

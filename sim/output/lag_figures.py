@@ -68,7 +68,11 @@ class LagFigures:
 
     def work(self) -> Work:
         """The work of its services in detail."""
-        return self._joined.work if self._joined.groups == 1 else JoinedFigures([self._ledger], *self._joined.told).work
+        if self._joined.groups == 1:
+            return self._joined.work
+        log, motion = self._ledger.log, Motion(self._ledger.log)
+        reader = Reader(log, motion, len(self._ledger.frontier), self._joined.horizon_us)
+        return Work(motion, reader, self.origin_us, self._joined.horizon_us)
 
     def recovery_s(self, last_fault_us: int | None, limit: int | None) -> float | None:
         """From the last fault's end until the lag is below ``limit`` records for good; None if never."""
@@ -118,8 +122,7 @@ class JoinedFigures:
     """
 
     def __init__(self, ledgers: Sequence[Ledger], horizon_us: int, measure: Window, origin_us: int) -> None:
-        self.told = (horizon_us, measure, origin_us)
-        self.origin_us, self.groups = origin_us, len(ledgers)
+        self.horizon_us, self.origin_us, self.groups = horizon_us, origin_us, len(ledgers)
         self._window = (measure[0], min(measure[1], horizon_us))
         self._production = production = JoinedProduction(ledgers, [len(one.frontier) for one in ledgers])
         logs = [one.log for one in ledgers]
