@@ -21,7 +21,8 @@ from tests.oracle.jvm import Jvm
 
 START_S = 90.0
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"  # any 22 characters of base64 will do
-HEAP = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC")
+OPTIONS = ("-Xms192m", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.configurationFile=broker-log4j2.properties")
+"""Java's, of a broker."""
 _REPLICAS_MAX = 3
 OWN_KEYS = frozenset(
     {
@@ -120,6 +121,8 @@ class Brokers:
     folder : Path
         Its own, for everything they write.
     ports : Layout
+    options : tuple of str
+        Java's, of each broker.
 
     Attributes
     ----------
@@ -127,8 +130,11 @@ class Brokers:
         The last life of each.
     """
 
-    def __init__(self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: Layout) -> None:
-        self._java = java
+    def __init__(
+        self, java: tuple[str, ...], config: Mapping[str, str], folder: Path, ports: Layout,
+        options: tuple[str, ...] = OPTIONS,
+    ) -> None:  # fmt: skip
+        self._java = (*java, *options)
         self._config = config
         self._folder = folder
         self._ports = ports
@@ -146,8 +152,7 @@ class Brokers:
         file = folder / "server.properties"
         file.write_text(properties(self._config, folder, self._ports, node))
         command = [
-            *self._java, *HEAP, f"-Dkafka.logs.dir={folder}", "-Dlog4j2.configurationFile=broker-log4j2.properties",
-            "groupsim.oracle.Broker", str(file), CLUSTER_ID,
+            *self._java, f"-Dkafka.logs.dir={folder}", "groupsim.oracle.Broker", str(file), CLUSTER_ID,
         ]  # fmt: skip
         return Jvm(f"broker-{node}" + (f"-{number}" if number else ""), command, folder)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.artifacts import class_path, java
-from tests.oracle.broker import CLUSTER_ID, HEAP, layout, properties
+from tests.oracle.broker import CLUSTER_ID, OPTIONS, layout, properties
 from tests.oracle.failures import WentWrong
 from tests.oracle.jvm import Jvm
 
@@ -100,8 +100,7 @@ def _facts() -> list[dict[str, Any]]:
         file = folder / "server.properties"
         file.write_text(properties(_ONE_SHARD, folder, ports, 0), encoding="utf-8")
         command = [
-            java(), "-cp", class_path(), *HEAP, f"-Dkafka.logs.dir={folder}",
-            "-Dlog4j2.configurationFile=broker-log4j2.properties",
+            java(), "-cp", class_path(), *OPTIONS, f"-Dkafka.logs.dir={folder}",
             "groupsim.oracle.service.ServiceTimes", str(file), CLUSTER_ID, str(ports.clients[0]),
         ]  # fmt: skip
         jvm = Jvm("service-times", command, folder)
