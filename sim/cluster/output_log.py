@@ -1,11 +1,13 @@
-"""A partition of an output topic, and how long its readers have waited for open transactions."""
+"""A partition of an output topic, as it is written to by one group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupsim.sim.books.output_history import MARKER
 from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
+from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
@@ -41,6 +43,8 @@ class OutputLog:
         Of that group.
     version : int
         Level of transaction.version.
+    history : callable
+        Told what is committed: the moment, when it was written, by which producer id, and how many records.
 
     Attributes
     ----------
@@ -48,29 +52,22 @@ class OutputLog:
         Of the leader.
     written : list of WrittenBatch or WrittenMarker
         All that is in it, in the order of offsets.
-    blocked_us, blocked_us_max : int, microseconds
-        How long ``read_committed`` readers could not read to the end: in all, and for how long at most what stood
-        first had to wait.
-    lag_max : int
-        High watermark less last stable offset, at most.
     show : callable or None
         Is told when readers may see more; None: no group reads it.
     """
 
-    def __init__(self, group: str, books: TransactionBooks, version: int) -> None:
+    def __init__(
+        self, group: str, books: TransactionBooks, version: int, history: Callable[[Moment, int, int, int], None]
+    ) -> None:
         self.group = group
         self.log = PartitionLog()
         self.written: list[WrittenBatch | WrittenMarker] = []
-        self.blocked_us = self.blocked_us_max = self.lag_max = 0
         self.show: Callable[[OutputLog], None] | None = None
         self._books = books
         self._version = version
         self._shown = 0
         """How many of ``written`` readers may see."""
-        self._is_blocked = False
-        self._since_us = 0
-        self._unstable_us: dict[int, int] = {}
-        """When each batch was written that is not stable yet, by its offset, ascending."""
+        self._history = history
 
     def append(
         self, now: int, batch: RecordBatch, transactional_id: str, origins: tuple[Origin, ...]
@@ -81,7 +78,6 @@ class OutputLog:
         if response.error is not Error.NONE:
             return response.error, -1
         if self.log.end > end:
-            self._unstable_us[response.offset] = now
             self.written.append(WrittenBatch(now, self.log.end, batch, self._books.author(transactional_id), origins))
         return response.error, response.offset + batch.records
 
@@ -90,18 +86,16 @@ class OutputLog:
         if self.log.mark(now, markers).error is Error.NONE:
             self.written.append(WrittenMarker(now, self.log.end, markers))
 
-    def commit(self, now: int) -> None:
+    def commit(self, moment: Moment) -> None:
         """All in sync have all that is written: readers may see it."""
         self.log.advance()
         for one in self.written[self._shown :]:
             if isinstance(one, WrittenBatch):
                 self._books.shown(one.life, one.batch, one.origins)
+                self._history(moment, one.at_us, one.batch.producer_id, one.batch.records)
+            else:
+                self._history(moment, one.at_us, one.markers.producer_id, MARKER)
         self._shown = len(self.written)
-        stable = self.log.last_stable_offset
-        self.lag_max = max(self.lag_max, self.log.end - stable)
-        while self._unstable_us and (first := next(iter(self._unstable_us))) < stable:
-            self.blocked_us_max = max(self.blocked_us_max, now - self._unstable_us.pop(first))
-        self._count(now)
         if self.show is not None:
             self.show(self)
 
@@ -122,7 +116,6 @@ class OutputLog:
             self._write_again(one)
         self.written = kept
         self.log.advance(high_watermark)
-        self._unstable_us = {offset: at for offset, at in self._unstable_us.items() if offset < self.log.end}
 
     def _write_again(self, one: WrittenBatch | WrittenMarker) -> None:
         if isinstance(one, WrittenMarker):
@@ -130,15 +123,3 @@ class OutputLog:
         else:
             self.log.verified(one.batch.producer_id, self._version)
             self.log.append(one.at_us, one.batch)
-
-    def _count(self, now: int) -> None:
-        """Time in which something stood behind the last stable offset."""
-        if self._is_blocked:
-            self.blocked_us += now - self._since_us
-        self._is_blocked, self._since_us = bool(self._unstable_us), now
-
-    def finish(self, horizon: int) -> None:
-        """The horizon cuts what is open."""
-        for written in self._unstable_us.values():
-            self.blocked_us_max = max(self.blocked_us_max, horizon - written)
-        self._count(horizon)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from groupsim.sim.books.output_history import NOTHING_WRITTEN, OutputHistory
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.group_host import GroupHost
@@ -19,7 +20,6 @@ from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadl
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.producer.batches import Kind as RecordKind
 from groupsim.sim.protocol.producer.batches import Produce
 from groupsim.sim.protocol.transactions.messages import TopicPartition, WriteTxnMarkers
 from groupsim.sim.randomness import name_hash
@@ -68,13 +68,15 @@ class OutputPartitions:
         self._version, self._append_us, self._answer, self._readers = version, append_us, answer, readers
         self.control: ReplicationControl | None = None
         self.logs: dict[TopicPartition, OutputLog] = {}
+        self._history = OutputHistory()
         self._waiting: list[_Waiting] = []
         self._key = deadline_key(name_hash("output partitions"), Kind.TIMER)
 
     def of(self, partition: TopicPartition, group: str) -> OutputLog:
         """A partition's log; the first that writes to it is its group."""
         if partition not in self.logs:
-            log = self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version)
+            note = partial(self._history.note, len(self.logs))
+            log = self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version, note)
             if partition[0] in self._readers.arrivals:
                 log.show = partial(self._readers.show, partition)
         return self.logs[partition]
@@ -107,7 +109,7 @@ class OutputPartitions:
             log = self.logs[partition]
             error, ends[partition] = log.append(self._env.now, batch, body.transactional_id, origins)
             if self.follows(partition):
-                log.commit(self._env.now)
+                log.commit(self._env.moment)
             if error is not Error.NONE:
                 self._answer(exchange, error, 0)
                 return
@@ -127,7 +129,7 @@ class OutputPartitions:
     def mark(self, partition: TopicPartition, markers: WriteTxnMarkers) -> None:
         """A leader writes a marker."""
         self.logs[partition].mark(self._env.now, markers)
-        self.logs[partition].commit(self._env.now)
+        self.logs[partition].commit(self._env.moment)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class OutputPartitions:
         """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""
         for partition in partitions:
             if partition in self.logs and self.follows(partition):
-                self.logs[partition].commit(self._env.now)
+                self.logs[partition].commit(self._env.moment)
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             is_refused = self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
@@ -152,11 +154,8 @@ class OutputPartitions:
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to."""
-        for (topic, number), one in sorted(self.logs.items()):
-            one.finish(horizon)
-            log, books = one.log, self._groups[one.group].books
-            markers = sum(entry.kind is not RecordKind.DATA for entry in log.entries)
-            books.transactions.output.append(
-                (topic, number, log.high_watermark, log.last_stable_offset, markers, one.lag_max, one.blocked_us,
-                 one.blocked_us_max)
-            )  # fmt: skip
+        figures = self._history.figures(horizon)
+        places = {partition: place for place, partition in enumerate(self.logs)}
+        for (topic, number), log in sorted(self.logs.items()):
+            output = self._groups[log.group].books.transactions.output
+            output.append((topic, number, *figures.get(places[topic, number], NOTHING_WRITTEN)))

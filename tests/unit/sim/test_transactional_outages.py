@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from groupsim.sim.books.output_history import OutputHistory
 from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.output_log import OutputLog
@@ -165,10 +167,10 @@ def books() -> TransactionBooks:
 
 def opened(books: TransactionBooks) -> OutputLog:
     """A log with a batch that all in sync have, and one that only the leader has."""
-    log = OutputLog("g", books, 2)
+    log = OutputLog("g", books, 2, partial(OutputHistory().note, 0))
     log.log.verified(7)
     assert log.append(0, batch(0), "x", (Origin(0, 0, 2),)) == (Error.NONE, 2)
-    log.commit(0)
+    log.commit((0, 0))
     assert log.append(10, batch(2), "x", (Origin(0, 2, 4),)) == (Error.NONE, 4)
     return log
 
@@ -178,9 +180,9 @@ def test_what_only_a_leader_had_is_gone_with_it_and_is_taken_again(books: Transa
     log.cut(5)
     assert (log.log.end, log.log.high_watermark, log.log.last_stable_offset) == (2, 2, 0)
     assert log.append(20, batch(2), "x", (Origin(0, 2, 4),)) == (Error.NONE, 4)
-    log.commit(20)
+    log.commit((20, 0))
     log.mark(30, WriteTxnMarkers("x", 7, 1, True, ()))
-    log.commit(30)
+    log.commit((30, 0))
     assert log.log.read(0, is_committed=True) == ([0, 1, 2, 3], 5)
     assert sum(origin.last - origin.first for one in books.open for origin in one.origins) == 4
 
@@ -189,7 +191,7 @@ def test_what_followers_have_is_there_and_its_repetition_is_none(books: Transact
     log = opened(books)
     log.cut(10)
     assert log.append(20, batch(2), "x", (Origin(0, 2, 4),)) == (Error.NONE, 4)
-    log.commit(20)
+    log.commit((20, 0))
     assert log.log.end == 4
     assert sum(origin.last - origin.first for one in books.open for origin in one.origins) == 4
 
@@ -204,6 +206,6 @@ def test_what_is_replicated_after_the_decision_is_of_that_transaction(books: Tra
     """It had no acknowledgement; the next transaction of the id has nothing to do with it."""
     log = opened(books)
     books.decided(WriteTxnMarkers("x", 7, 1, False, ()))
-    log.commit(20)
+    log.commit((20, 0))
     (life,) = books.lives
     assert (life.aborted, life.records_aborted, books.open) == (1, 4, [])

@@ -1,0 +1,138 @@
+"""What has been written to output partitions, in order, and what ``read_committed`` readers have seen of it.
+
+A transaction is open in a partition from its first batch there to its marker; while any is, nothing after the first
+record of the oldest of them can be read (``UnifiedLog.lastStableOffset``, Kafka 4.4). All that there is to say of it
+follows from batches and markers in the order of their offsets, so it is worked out once, at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.kernel.environment import Moment
+
+Column = NDArray[np.int64]
+MARKER: Final = 0
+"""Instead of a number of records."""
+_COLUMNS: Final = 6
+
+
+class OutputFigures(NamedTuple):
+    """Of one partition, over the whole run.
+
+    Parameters
+    ----------
+    high_watermark, last_stable_offset, markers : int
+        At the horizon.
+    lag_max : int
+        High watermark less last stable offset, at most.
+    blocked_us, blocked_us_max : int, microseconds
+        How long readers could not read to the end: in all, and for how long at most what stood first had to wait.
+    """
+
+    high_watermark: int
+    last_stable_offset: int
+    markers: int
+    lag_max: int
+    blocked_us: int
+    blocked_us_max: int
+
+
+NOTHING_WRITTEN = OutputFigures(0, 0, 0, 0, 0, 0)
+
+
+class OutputHistory:
+    """Of all output partitions of a cluster, each of which has a place."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, ...]] = []
+        self._blocks: list[Column] = []
+
+    def note(self, place: int, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
+        """A batch, or a `MARKER`, is committed now, and was written then."""
+        self._rows.append((place, *moment, written_us, producer_id, records))
+
+    def note_all(self, place: Column, time: Column, key: Column, producer_id: Column, records: Column) -> None:
+        """`note`, of many that are committed when they are written. Shapes (n,)."""
+        self._blocks.append(np.stack([place, time, key, time, producer_id, records]))
+
+    def figures(self, horizon: int) -> dict[int, OutputFigures]:
+        """Of each place that has been written to."""
+        rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS).T
+        columns = np.concatenate([rows, *self._blocks], axis=1)
+        if not columns.shape[1]:
+            return {}
+        return _Ordered(columns[:, np.lexsort(columns[2::-1])], horizon).figures()
+
+
+class _Ordered:
+    """Rows in the order of places and offsets; indices of rows stand for moments."""
+
+    def __init__(self, columns: Column, horizon: int) -> None:
+        self._place, time, self._key, self._written_us, self._producer, self._records = columns
+        self._time = np.append(time, horizon)
+        is_first = np.append(True, self._place[1:] != self._place[:-1])
+        self._begins = np.flatnonzero(is_first)
+        self._ends = np.append(self._begins[1:], len(self._place))
+        """After the last row of each place."""
+        written = np.cumsum(np.maximum(self._records, 1))
+        before = np.append(0, written)[self._begins]
+        self._offset: Column = written - np.repeat(before, self._ends - self._begins)
+        """Log end offset after each row."""
+        self._opened, self._closed = self._transactions()
+        self._stable = np.maximum.accumulate(self._closed)
+        """By when each transaction, and all that began before it, is over."""
+
+    def _transactions(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows by which transactions begin, ascending, and the row of each one's marker; or the end of its place."""
+        order = np.lexsort((self._producer, self._place))
+        place, producer, is_marker = self._place[order], self._producer[order], self._records[order] == MARKER
+        is_other = np.append(True, (place[1:] != place[:-1]) | (producer[1:] != producer[:-1]))
+        opens = ~is_marker & (is_other | np.append(True, is_marker[:-1]))
+        rows = np.arange(len(order))
+        following = np.minimum.accumulate(np.where(is_marker, rows, len(order))[::-1])[::-1][opens]
+        run = np.cumsum(is_other)
+        has_marker = following < len(order)
+        has_marker[has_marker] = run[following[has_marker]] == run[opens][has_marker]
+        ends = self._ends[np.searchsorted(self._ends, order[opens], side="right")]
+        closed = np.where(has_marker, order[np.minimum(following, len(order) - 1)], ends)
+        by_row = np.argsort(order[opens])
+        return order[opens][by_row], closed[by_row]
+
+    def figures(self) -> dict[int, OutputFigures]:
+        """Of each place."""
+        lag = self._lags()
+        blocked, waited = np.zeros(len(self._ends), np.int64), np.zeros(len(self._ends), np.int64)
+        if self._opened.size:
+            where = np.searchsorted(self._ends, self._opened, side="right")
+            stable_us = self._time[np.where(self._stable == self._ends[where], len(self._place), self._stable)]
+            np.maximum.at(waited, where, stable_us - self._written_us[self._opened])
+            begins = np.append(True, self._stable[:-1] <= self._opened[1:])
+            last = np.append(np.flatnonzero(begins)[1:] - 1, len(begins) - 1)
+            np.add.at(blocked, where[begins], stable_us[last] - self._time[self._opened[begins]])
+        columns: list[Any] = [
+            self._offset[self._ends - 1], self._offset[self._ends - 1] - lag[self._ends - 1],
+            np.add.reduceat(self._records == MARKER, self._begins),
+            np.maximum.reduceat(np.where(self._is_counted(), lag, 0), self._begins), blocked, waited,
+        ]  # fmt: skip
+        figures = (OutputFigures(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+        return dict(zip(self._place[self._begins].tolist(), figures, strict=True))
+
+    def _lags(self) -> Column:
+        """Log end offset less last stable offset after each row."""
+        rows = np.arange(len(self._place))
+        oldest = np.searchsorted(self._stable, rows, side="right")
+        opened = np.append(self._opened, len(rows))[oldest]
+        is_open = opened <= rows
+        first = self._offset[opened[is_open]] - np.maximum(self._records[opened[is_open]], 1)
+        lag = np.zeros(len(rows), np.int64)
+        lag[is_open] = self._offset[is_open] - first
+        return lag
+
+    def _is_counted(self) -> NDArray[np.bool_]:
+        """Rows after which readers can look: the last of those that are committed together."""
+        same = [column[1:] == column[:-1] for column in (self._place, self._time[:-1], self._key)]
+        return np.append(~np.logical_and.reduce(same), True)

@@ -1,0 +1,80 @@
+"""Figures of output partitions, against a partition's log that is asked after each change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupsim.sim.books.output_history import MARKER, NOTHING_WRITTEN, OutputFigures, OutputHistory
+from groupsim.sim.protocol.producer.batches import RecordBatch
+from groupsim.sim.protocol.producer.log import PartitionLog
+from groupsim.sim.protocol.transactions.messages import TV2, WriteTxnMarkers
+
+pytestmark = pytest.mark.property
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=60
+)
+"""Place, producer id, records (0: a marker), microseconds since the last one."""
+
+
+class Watched:
+    """One log, and what a reader that looks after each commit has seen."""
+
+    def __init__(self) -> None:
+        self.log = PartitionLog()
+        self.epochs: dict[int, int] = {}
+        self.waiting: dict[int, int] = {}
+        self.blocked = self.waited = self.lag = self.markers = self.since = 0
+        self.was_blocked = False
+
+    def write(self, now: int, producer: int, records: int) -> None:
+        epoch = self.epochs.setdefault(producer, 0)
+        if records:
+            self.log.verified(producer)
+            state = self.log.states.get(producer)
+            known = state.batches if state is not None and state.epoch == epoch else ()
+            first = known[-1].last_sequence + 1 if known else 0
+            answer = self.log.append(now, RecordBatch(records, producer, epoch, first, True))
+            self.waiting[answer.offset] = now
+        else:
+            self.epochs[producer] += 1
+            self.log.mark(now, WriteTxnMarkers("id", producer, epoch + 1, True, (), 0, TV2))
+            self.markers += 1
+        self.log.advance()
+        self._look(now)
+
+    def _look(self, now: int) -> None:
+        stable = self.log.last_stable_offset
+        self.lag = max(self.lag, self.log.end - stable)
+        for offset in [one for one in self.waiting if one < stable]:
+            self.waited = max(self.waited, now - self.waiting.pop(offset))
+        self.blocked += (now - self.since) * self.was_blocked
+        self.was_blocked, self.since = bool(self.waiting), now
+
+    def figures(self, horizon: int) -> OutputFigures:
+        end, stable = self.log.high_watermark, self.log.last_stable_offset
+        waited = max([self.waited, *(horizon - at for at in self.waiting.values())])
+        blocked = self.blocked + (horizon - self.since) * self.was_blocked
+        return OutputFigures(end, stable, self.markers, self.lag, blocked, waited)
+
+
+@given(STEPS, st.booleans())
+def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool) -> None:
+    history, logs, now = OutputHistory(), [Watched() for _ in range(3)], 10
+    rows = []
+    for number, (place, producer, records, after) in enumerate(steps):
+        now += after
+        logs[place].write(now, producer, records)
+        rows.append((place, now, number, producer, records))
+        if not in_columns:
+            history.note(place, (now, number), now, producer, records or MARKER)
+    if in_columns:
+        history.note_all(*np.array(rows[::-1], np.int64).T)
+    found = history.figures(now + 5)
+    for place, one in enumerate(logs):
+        assert found.get(place, NOTHING_WRITTEN) == one.figures(now + 5)
