@@ -36,6 +36,7 @@ from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
 from groupsim.sim.fastpath.engine import Engine
 from groupsim.sim.fastpath.loud import LoudEngine
+from groupsim.sim.fastpath.transactions.eligibility import open_parking
 from groupsim.sim.gauge import Gauge
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Connection, Exchange, Path
@@ -177,6 +178,8 @@ class World:
                 self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news,
                 is_loud=self.is_loud,
             )  # fmt: skip
+            metered = frozenset(name for name in self.groups if self.shards.is_metered(self._partition_of(name)))
+            open_parking(self.env, self.scenario, self.catalog, self.groups, self.members, self.transactions, metered)
         if self.scenario.producers:
             self._build_producers(news)
 

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.foretold import Foretold
 from groupsim.sim.books.record import Rows
 
 Times = NDArray[np.int64]
@@ -25,6 +26,11 @@ class LagSamples:
     lags : callable
         Records behind at some times, and ages of the oldest of them, microseconds: arrays of shape (k,).
     partitions : sized
+
+    Attributes
+    ----------
+    foretold : dict of int to Foretold
+        By slot, what is known of consumers at instants that are still to come.
     """
 
     def __init__(self, lags: Callable[[Times], tuple[Times, Times]], partitions: Sized) -> None:
@@ -33,10 +39,16 @@ class LagSamples:
         self._times: Sequence[int] = ()
         self._rows = Rows(3)
         self._taken = 0
+        self.foretold: dict[int, Foretold] = {}
 
     def begin(self, times: Sequence[int], rows: Rows) -> None:
         """From now on, what holds at each of ``times`` goes to ``rows``; more are appended to ``times`` meanwhile."""
         self._times, self._rows = times, rows
+
+    def put_foretold(self, times: Times, processed: Times) -> None:
+        """Write into ``processed``, of shape (k, n_partitions), what was foretold of these times."""
+        for one in self.foretold.values():
+            one.put(times, processed)
 
     def settle(self) -> None:
         """Something is about to change, or nothing will any more: samples that are due are taken."""

@@ -77,9 +77,8 @@ class Ledger(Production):
         self._committed_at = np.concatenate([self._committed_at, np.full((new, 2), -1, np.int64)])
         self._frontier = np.concatenate([self._frontier, np.full(new, -1, np.int64)])
         self._holder = np.concatenate([self._holder, np.full(new, -1, np.int32)])
-        self._offset = np.concatenate([self._offset, np.zeros(new, np.int64)])
-        self._offered = np.concatenate([self._offered, np.zeros(new)])
-        self._mrps = np.concatenate([self._mrps, np.zeros(new, np.int64)])
+        self._offset, self._mrps = np.pad(self._offset, (0, new)), np.pad(self._mrps, (0, new))
+        self._offered = np.pad(self._offered, (0, new))
 
     def set_rate(self, now: int, topic: str) -> Positions:
         """Take over another rate; the partitions whose rate changes."""
@@ -385,6 +384,7 @@ class Ledger(Production):
                 past, begun = elapsed[row, late], self._offset[held[late]]
                 at[row, late] = services.worked(slot[late], held[late], past, begun, at[row, late])
             result[:, held] = np.maximum(result[:, held], at)
+        self.samples.put_foretold(times, result)
         return result
 
     def lags(self, times: Offsets) -> tuple[Offsets, Offsets]:

@@ -162,6 +162,21 @@ class TransactionBooks:
         for origin in origins:
             self._cover("read_committed", origin)
 
+    def pass_over(
+        self, transactional_id: str, producer: tuple[int, int], transactions: int, stretches: Iterable[Origin]
+    ) -> None:
+        """So many transactions were committed in the name of an id; together they cover these stretches.
+
+        ``producer``: its id, and the epoch that follows the last of them.
+        """
+        self._fenced[producer[0]] = producer[1]
+        life = self.author(transactional_id)
+        life.committed += transactions
+        for one in stretches:
+            life.records_committed += one.last - one.first
+            for level in LEVELS:
+                self._cover(level, one)
+
     def count(self, record: GroupRecord) -> None:
         """Write down what each isolation level sees twice, or never though it sees what follows."""
         for (level, _), coverage in sorted(self.coverage.items()):

@@ -65,6 +65,13 @@ class Elision(Protocol):
         """Nothing is left to do now: go quiet, if nothing can happen but what can be computed; whether it is."""
         ...
 
+    def park(self, now: int) -> bool:
+        """The thread of a member that produces is back from a commit.
+
+        Whether it waits, since what follows is worked out ahead.
+        """
+        ...
+
     def absorb(self, now: int, until: int) -> bool:
         """Take a sudden pause into the computation; whether that was possible."""
         ...

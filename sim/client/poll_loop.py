@@ -40,6 +40,8 @@ class PollLoop:
         Of the heartbeat thread, which needs to know where the application is.
     stuck_until : int, microseconds
         End of the last hang; before its first pass if there was none.
+    held_us : int, microseconds
+        Since when the thread does something between two polls of which nobody knows the end; -1: it does not.
     has_news : bool
         Whether records have come in a jump that no poll() has returned.
     has_events : bool
@@ -60,8 +62,7 @@ class PollLoop:
         self._passed_us = client.opened_us - self._pass_us
         self._again_us = 0
         """A pass out of turn, if it is still to come."""
-        self._hurried_us = FOREVER
-        self._unheard_us = -1
+        self._hurried_us, self._unheard_us = FOREVER, -1
         self._work_key = deadline_key(client.consumer.entity, Kind.FETCH)
         self._poll_key = deadline_key(client.consumer.entity, Kind.POLL)
         self.cadence = Cadence.of(client.config, client.world.timing)
@@ -69,8 +70,7 @@ class PollLoop:
         self.has_news = False
         self.stuck_until, self._stuck_since = self._passed_us, 0
         self._job: Job | None = None
-        self._held_us = -1
-        """Since when the thread does something between two polls of which nobody knows the end; -1: it does not."""
+        self.held_us = -1
         self._asked: tuple[Any, ...] = ()
         self._beat_us = 0
         """When the heartbeat thread acts next, as worked out for what is in ``_asked``."""
@@ -87,7 +87,7 @@ class PollLoop:
 
     def reaction(self, now: int) -> int:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
-        if self._job is not None or self._client.frozen is not None or self._held_us >= 0:
+        if self._job is not None or self._client.frozen is not None or self.held_us >= 0:
             return FOREVER
         at = now if now > self.stuck_until else self.stuck_until
         return at if self.schedule is None else self.schedule.reaction(at)
@@ -103,7 +103,7 @@ class PollLoop:
         """The first instant at or after ``time`` at which the machine may act for the application, microseconds."""
         if not self._is_paced:
             return self.reaction(time)
-        if self._job is not None or self._client.frozen is not None or self._held_us >= 0:
+        if self._job is not None or self._client.frozen is not None or self.held_us >= 0:
             return FOREVER
         return self._pass_from(time)
 
@@ -171,8 +171,8 @@ class PollLoop:
     def goes_on_at(self, now: int) -> int:
         """When the thread goes on with its batch, on its own clock: that stops in a freeze, and a hang comes first."""
         frozen = self._client.frozen
-        if self._held_us >= 0:
-            return self._held_us
+        if self.held_us >= 0:
+            return self.held_us
         return max(frozen[0] if frozen is not None else now, self.stuck_until)
 
     def upcoming(self, now: int) -> int:
@@ -181,7 +181,7 @@ class PollLoop:
 
     def next_poll(self, now: int) -> int:
         """When the application must be looked at again."""
-        if self._job is not None or self._held_us >= 0:
+        if self._job is not None or self.held_us >= 0:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
         due = FOREVER
@@ -202,8 +202,8 @@ class PollLoop:
         interval_us, noticed_at = self._machine.config.max_poll_interval_us, self._machine.max_poll_noticed_at
         if self._job is not None:
             return noticed_at(self._job.since + interval_us)
-        if self._held_us >= 0:
-            return noticed_at(self._last_heard(self._held_us) + interval_us)
+        if self.held_us >= 0:
+            return noticed_at(self._last_heard(self.held_us) + interval_us)
         upcoming = self._next_heard(now)
         if upcoming == now:
             return FOREVER
@@ -265,7 +265,7 @@ class PollLoop:
             return FOREVER
         since, schedule, job = member.waiting_since, self.schedule, self._job
         passes = (schedule.start, schedule.held_until) if schedule is not None else None
-        asked = due, since, schedule, passes, job, job and job.due, self._held_us, self.stuck_until, self._client.frozen
+        asked = due, since, schedule, passes, job, job and job.due, self.held_us, self.stuck_until, self._client.frozen
         if asked != self._asked:
             ready = due - self.cadence.late_us
             inside = self.reaction(ready)
@@ -347,8 +347,8 @@ class PollLoop:
         self._shift(start, length)
         if self.stuck_until > start:
             self.stuck_until += length
-        if self._held_us >= 0:
-            self._held_us += length
+        if self.held_us >= 0:
+            self.held_us += length
         self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
         job = self._job
         if job is not None:
@@ -358,17 +358,17 @@ class PollLoop:
     @property
     def is_held(self) -> bool:
         """Whether the thread is away until somebody says that it is back."""
-        return self._held_us >= 0
+        return self.held_us >= 0
 
     def hold(self, now: int) -> None:
         """The thread is not inside poll() from now on, until `release`."""
         self.pass_steps(now)
-        self._held_us = now
+        self.held_us = now
 
     def release(self, now: int) -> None:
         """It is back: the poll that was due when it was held is now."""
         self.pass_steps(now)
-        since, self._held_us = self._held_us, -1
+        since, self.held_us = self.held_us, -1
         if now > since:
             self._shift(since, now - since)
         self._passed_us, self._again_us = min(self._passed_us + now - since, now - 1), 0

@@ -26,18 +26,18 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
+from groupsim.sim.client.transaction_output import TransactionOutput
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.errand import Errand
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
-from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
+from groupsim.sim.protocol.producer.batches import Produce
 from groupsim.sim.protocol.transactions.messages import (
     TV2,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
-    ProducerIdentity,
     TopicPartition,
 )
 from groupsim.sim.randomness import mean_of
@@ -73,9 +73,11 @@ class TransactionLoop:
         self._fetcher = fetcher
         self._produces = produces
         self._host = world.transactions
-        self._outputs = world.catalog.counts[produces.to]
+        self.timeout_us = produces.producer.transaction_timeout_us
         self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
-        self._life = ProducerLife(consumer.name, consumer.incarnation, self._id)
+        timeout_us = produces.producer.request_timeout_us
+        self.output = TransactionOutput(produces.to, world.catalog.counts[produces.to], self._id, timeout_us)
+        self.life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
         self.requests = ProducerRequests(client, in_flight, world.transactions, self._id, produces.producer)
         self._version = world.transactions.version
@@ -83,12 +85,8 @@ class TransactionLoop:
         """TV1: partitions of the open transaction, as the coordinator has confirmed."""
         self._owes_epoch = False
         """TV1: a batch has failed, so that its sequences are not known (``clientSideEpochBumpRequired``)."""
-        self._producer_id = self._epoch = -1
-        self._sequences: dict[TopicPartition, int] = {}
         self._begun: dict[int, int] = {}
         """Partition -> up to where it is committed: there its transaction begins."""
-        self._sent: dict[int, int] = {}
-        """Partition -> up to where its output is sent."""
         self._error = Error.NONE
         """Why the open transaction can only be aborted."""
         self._identity = ("", -1)
@@ -117,10 +115,13 @@ class TransactionLoop:
             self._go_on()
 
     def _go_on(self) -> None:
+        """Back into poll(), at once or after transactions that are worked out ahead."""
+        if not (self._client.is_over or self._client.elision.park(self._env.now)):
+            self.go_on()
+
+    def go_on(self) -> None:
         """Back into poll()."""
         client, now = self._client, self._env.now
-        if client.is_over:
-            return
         self._poll_loop.release(now)
         self._fetcher.repace(now)
         late, client.late = client.late, []
@@ -142,7 +143,7 @@ class TransactionLoop:
             at = self._positions(now)
             fresh = {position: at[position] for position in new}
             self._begun.update(fresh)
-            self._sent.update(fresh)
+            self.output.sent.update(fresh)
             self._plan_first_send(now)
         machine = self._client.machine
         if machine.generation >= 0:
@@ -166,12 +167,12 @@ class TransactionLoop:
         offsets = self._client.books.ledger.whole_positions(holding, now)
         at = {one: offset for one, offset in self._fetcher.unread.items() if one in self._begun}
         at.update(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
-        return {position: max(offset, self._sent.get(position, 0)) for position, offset in at.items()}
+        return {position: max(offset, self.output.sent.get(position, 0)) for position, offset in at.items()}
 
     def drop(self, positions: Positions) -> None:
         """Partitions are given up inside poll(): what is opened for them is aborted, and read by the next owner."""
         for position in positions.tolist():
-            begun, sent = self._begun.pop(position, 0), self._sent.pop(position, 0)
+            begun, sent = self._begun.pop(position, 0), self.output.sent.pop(position, 0)
             if sent > begun:
                 self._error = Error.ILLEGAL_GENERATION
 
@@ -191,14 +192,19 @@ class TransactionLoop:
         """The first record of the batch under way, of partitions of which that has some by its end."""
         client, until = self._client, schedule.next_poll(now + 1)
         ledger, processed = client.books.ledger, self._positions(until)
-        begun = {one: at for one, at in self._begun.items() if processed.get(one, -1) > at == self._sent[one]}
+        begun = {one: at for one, at in self._begun.items() if processed.get(one, -1) > at == self.output.sent[one]}
         if not begun:
             return NOTHING
         if isinstance(ledger, ExactLedger):
             done = self._positions(now)
             return first_of_records(ledger, client.consumption.holding, now, begun, done, until)
-        cost_us = round(mean_of(client.processing.per_record) * client.consumer.slowdown())
-        return first_of_flow(ledger, now, begun, now + client.world.timing.poll_us, max(cost_us, 1))
+        return first_of_flow(ledger, now, begun, now + client.world.timing.poll_us, self.cost_us)
+
+    @property
+    def cost_us(self) -> int:
+        """What a record takes, microseconds."""
+        client = self._client
+        return max(round(mean_of(client.processing.per_record) * client.consumer.slowdown()), 1)
 
     def _send_first(self, number: int) -> None:
         client, now, schedule = self._client, self._env.now, self._poll_loop.schedule
@@ -217,14 +223,8 @@ class TransactionLoop:
         body = InitProducerId(self._id, self._produces.producer.transaction_timeout_us)
         response = yield from self.requests.ask(OF_TRANSACTIONS, Api.INIT_PRODUCER_ID, body)
         if not self._client.is_over:
-            self._client.books.transactions.begin(self._life)
-            self._adopt(response)
-
-    def _adopt(self, identity: ProducerIdentity) -> None:
-        """Sequences begin anew with each epoch."""
-        if (identity.producer_id, identity.epoch) != (self._producer_id, self._epoch):
-            self._sequences = {}
-        self._producer_id, self._epoch = identity.producer_id, identity.epoch
+            self._client.books.transactions.begin(self.life)
+            self.output.adopt(response.producer_id, response.epoch)
 
     # --- one transaction ----------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class TransactionLoop:
         yield from self._end(is_committed=is_committed)
         self._error = Error.NONE
         if is_committed:
-            self._life.took(self._env.now - now)
+            self.life.took(self._env.now - now)
             self._begun.update(target)
             yield from self._pass("after_commit")
         else:
@@ -272,7 +272,7 @@ class TransactionLoop:
         if self._version >= TV2 or not new:
             return Error.NONE
         early_us = None if self._added else _ADD_US
-        body = AddPartitionsToTxn(self._id, self._producer_id, self._epoch, new, self._version)
+        body = AddPartitionsToTxn(self._id, self.output.producer_id, self.output.epoch, new, self._version)
         answer = yield from self.requests.ask(OF_TRANSACTIONS, api, body, early_us=early_us)
         if answer.error is Error.NONE:
             self._added.update(new)
@@ -294,28 +294,7 @@ class TransactionLoop:
 
     def _output(self, to: Mapping[int, int]) -> Produce | None:
         """Batches of what is not sent yet; None: there is nothing."""
-        origins = tuple(
-            Origin(position, self._sent[position], offset)
-            for position, offset in sorted(to.items())
-            if offset > self._sent.get(position, offset)
-        )
-        if not origins or self._producer_id < 0:
-            return None
-        sources: dict[TopicPartition, list[Origin]] = {}
-        numbers = self._client.books.partitions.number
-        for one in origins:
-            where = (self._produces.to, int(numbers[one.position]) % self._outputs)
-            sources.setdefault(where, []).append(one)
-            self._sent[one.position] = one.last
-        batches = tuple(self._batch(where, sources[where]) for where in sorted(sources))
-        return Produce(self._id, batches, self._produces.producer.request_timeout_us)
-
-    def _batch(
-        self, where: TopicPartition, origins: list[Origin]
-    ) -> tuple[TopicPartition, RecordBatch, tuple[Origin, ...]]:
-        first, records = self._sequences.get(where, 0), sum(one.last - one.first for one in origins)
-        self._sequences[where] = sequence_after(first, records)
-        return where, RecordBatch(records, self._producer_id, self._epoch, first, True), tuple(origins)
+        return self.output.take(to, self._client.books.partitions.number)
 
     def _send_offsets(self, target: Mapping[int, int]) -> Step:
         """sendOffsetsToTransaction(), with what groupMetadata() said in the last poll()."""
@@ -323,8 +302,8 @@ class TransactionLoop:
         positions = np.array(sorted(target), np.int32)
         body = TxnOffsetCommit(
             member_id, self._client.machine.instance_id, generation, positions,
-            np.array([target[one] for one in sorted(target)], np.int64), self._producer_id,
-            transactional_id=self._id, producer_epoch=self._epoch,
+            np.array([target[one] for one in sorted(target)], np.int64), self.output.producer_id,
+            transactional_id=self._id, producer_epoch=self.output.epoch,
         )  # fmt: skip
         where = (OFFSETS_TOPIC, self._host.offsets_partition_of(self._client.group.name))
         if (yield from self._add(Api.ADD_OFFSETS_TO_TXN, {where})) is not Error.NONE:
@@ -337,13 +316,13 @@ class TransactionLoop:
         """commitTransaction() or abortTransaction()."""
         if self._version < TV2 and not self._added:
             return  # nothing was sent: the coordinator knows of no transaction
-        body = EndTxn(self._id, self._producer_id, self._epoch, is_committed, self._version)
+        body = EndTxn(self._id, self.output.producer_id, self.output.epoch, is_committed, self._version)
         ask = OF_TRANSACTIONS, Api.END_TXN, body
         answer = self.requests.send(*ask)
         yield from self._pass("after_end_txn")
         response = yield from self.requests.insist(answer, *ask)
         if response.error is Error.NONE:
-            self._adopt(response)
+            self.output.adopt(response.producer_id, response.epoch)
             self._added = set()
             yield from self._bump()
         else:
@@ -354,11 +333,11 @@ class TransactionLoop:
         if self._owes_epoch:
             self._owes_epoch = False
             body = InitProducerId(
-                self._id, self._produces.producer.transaction_timeout_us, self._producer_id, self._epoch
+                self._id, self._produces.producer.transaction_timeout_us, self.output.producer_id, self.output.epoch
             )
             response = yield from self.requests.ask(OF_TRANSACTIONS, Api.INIT_PRODUCER_ID, body)
             if response.error is Error.NONE:
-                self._adopt(response)
+                self.output.adopt(response.producer_id, response.epoch)
             else:
                 yield from self._give_up(response.error)
 
@@ -367,13 +346,34 @@ class TransactionLoop:
         held = self._client.consumption.partitions
         self._client.consumption.rewind(np.array([self._begun[one] for one in held.tolist()], np.int64))
         self._fetcher.seek(self._begun)
-        self._sent = dict(self._begun)
+        self.output.sent = dict(self._begun)
+
+    # --- transactions that are worked out ahead -----------------------------------------------------------------------
+
+    @property
+    def is_between(self) -> bool:
+        """Whether all that it has processed is committed, and it stands there with all that it reads."""
+        holding = self._client.consumption.holding
+        at = dict(zip(holding.partitions.tolist(), holding.offset.tolist(), strict=True))
+        return self._first is None and not self._owes_epoch and at == self._begun == self.output.sent
+
+    @property
+    def owns_id(self) -> bool:
+        """Whether nobody else has begun to use its transactional.id."""
+        return self._host.is_owned(self._id, self.output.producer_id, self.output.epoch)
+
+    def pass_over(self, transactions: int, to: Mapping[int, int], took_us: int, took_us_max: int) -> None:
+        """It has committed so many transactions that nobody has looked at, up to these offsets."""
+        self.output.adopt(self.output.producer_id, self.output.epoch + transactions)
+        self._begun, self.output.sent = dict(to), dict(to)
+        self.life.took_us += took_us
+        self.life.took_us_max = max(self.life.took_us_max, took_us_max)
 
     # --- the end of the process ---------------------------------------------------------------------------------------
 
     def flush(self, now: int) -> None:
         """The process is about to die: what it has processed by now was sent."""
-        if self._poll_loop.is_held or self._client.frozen is not None or not self._sent:
+        if self._poll_loop.is_held or self._client.frozen is not None or not self.output.sent:
             return
         schedule = self._poll_loop.schedule
         if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
@@ -384,7 +384,7 @@ class TransactionLoop:
 
     def end(self, error: Error) -> None:
         """The application ends with this error."""
-        self._life.ended_by = error.value
+        self.life.ended_by = error.value
 
 
 def _partitions(body: Produce) -> set[TopicPartition]:

@@ -230,6 +230,11 @@ class GroupHost:
         self._answer(told(reply), committed_us + self._service_us)
 
     @property
+    def watermark(self) -> Watermark:
+        """Of its offsets partition."""
+        return self._watermark
+
+    @property
     def _deadline(self) -> int:
         """When the machine, the log or an offset wants something, microseconds; nothing does while it is unloaded.
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from groupsim.sim.books.output_history import NOTHING_WRITTEN, OutputHistory
+import numpy as np
+
+from groupsim.sim.books.output_history import NOTHING_WRITTEN, Column, OutputHistory
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.group_host import GroupHost
@@ -130,6 +132,17 @@ class OutputPartitions:
         """A leader writes a marker."""
         self.logs[partition].mark(self._env.now, markers)
         self.logs[partition].commit(self._env.moment)
+
+    def pass_over(
+        self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column
+    ) -> None:  # fmt: skip
+        """A group's members have written batches and markers that nobody has looked at. Shapes (n,)."""
+        there, which = np.unique(numbers, return_inverse=True)
+        for number in there.tolist():
+            self.of((topic, number), group)
+        places = {partition: place for place, partition in enumerate(self.logs)}
+        place = np.array([places[topic, number] for number in there.tolist()])
+        self._history.note_all(place[which], time, key, producer_id, records)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 

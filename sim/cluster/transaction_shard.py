@@ -30,6 +30,7 @@ from groupsim.sim.protocol.transactions.messages import (
     TransactionRequest,
     WriteTxnMarkers,
 )
+from groupsim.sim.protocol.transactions.metadata import TransactionMetadata
 from groupsim.sim.protocol.transactions.records import TransactionRecord
 from groupsim.sim.protocol.transactions.states import TransactionState
 from groupsim.sim.randomness import name_hash
@@ -168,6 +169,26 @@ class TransactionShard:
         if markers.coordinator_epoch == self.epoch and not self.is_loading:
             self._catch_up(markers.transactional_id)
             self._carry_out(self._note_markers(self._env.now, markers, partitions))
+
+    def pass_over(self, name: str, decided: TransactionMetadata, moment: Moment) -> None:
+        """An id has gone through transactions that nobody has looked at; leaders answer for the last one's markers."""
+        markers = WriteTxnMarkers(
+            name, decided.producer_id, decided.epoch, True, decided.partitions, self.epoch, decided.version
+        )
+        self._foreseen[name] = []
+        self._machine.restore(self._env.now, name, Transaction(decided, unmarked={*decided.partitions}))
+        self._keep(Batch(0, (record := TransactionRecord(name, decided),)))
+        self._decided[name] = record
+        self.marked_at(max(moment, self._env.moment), markers, decided.partitions)
+
+    def metadata(self, name: str) -> TransactionMetadata:
+        """What is known of an id, all that was foreseen included."""
+        return self._machine.transactions[name].metadata
+
+    def free_from(self, name: str) -> int:
+        """When what was foreseen of an id is over, microseconds."""
+        known = self._foreseen.get(name)
+        return known[-1].ends_us if known else 0
 
     def _note_markers(self, now: int, markers: WriteTxnMarkers, partitions: Sequence[TopicPartition]) -> Decision:
         decision = Decision()

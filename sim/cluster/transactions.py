@@ -7,6 +7,7 @@ message takes the mean latency of the network.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from typing import Any, Final
@@ -34,17 +35,20 @@ from groupsim.sim.protocol.messages import (
 from groupsim.sim.protocol.producer.batches import Produce
 from groupsim.sim.protocol.transactions.coordinator import TransactionCoordinator
 from groupsim.sim.protocol.transactions.messages import (
+    NO_PRODUCER_ID,
     TV2,
     AddPartitionsToTxn,
     FindTransactionCoordinator,
     TopicPartition,
     WriteTxnMarkers,
 )
+from groupsim.sim.protocol.transactions.states import TransactionState
 from groupsim.sim.randomness import mean_of, name_hash
 from groupsim.sim.units import MS
 
-_RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
+RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
 """``add.partitions.to.txn.retry.backoff.ms`` and its maximum: a leader asks again, and then tells the producer."""
+_COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
 _TOLD: Final = {
     Error.PRODUCER_FENCED: Error.INVALID_PRODUCER_EPOCH,
     Error.NOT_COORDINATOR: Error.NOT_ENOUGH_REPLICAS,
@@ -83,6 +87,8 @@ class Transactions:
         Level of transaction.version.
     shards : dict of Name to TransactionShard
         By partition of ``__transaction_state``.
+    trip_us, service_us, append_us : int, microseconds
+        Of a message between brokers, of a request at one, and of an append.
     """
 
     def __init__(
@@ -98,8 +104,8 @@ class Transactions:
         self._config = cluster.transactions
         self._offsets_partitions = cluster.config.offsets_topic_num_partitions
         self.version = self._config.version
-        self._trip_us = max(1, mean_of(cluster.network.latency))
-        self._service_us, self._append_us = cluster.timing.service_us, cluster.timing.append_us
+        self.trip_us = max(1, mean_of(cluster.network.latency))
+        self.service_us, self.append_us = cluster.timing.service_us, cluster.timing.append_us
         self._ids = count()
         self._shards = [self._new_shard(number) for number in range(self._config.topic_partitions)]
         self.shards = {one.name: one for one in self._shards}
@@ -109,7 +115,7 @@ class Transactions:
         self._unwritten: dict[TopicPartition, list[tuple[TransactionShard, WriteTxnMarkers]]] = {}
         """Markers that wait for a leader."""
         self.output = OutputPartitions(
-            env, catalog, groups, brokers, self._config.version, self._append_us, self._answer_produce,
+            env, catalog, groups, brokers, self._config.version, self.append_us, self._answer_produce,
             OutputReaders(env, news),
         )  # fmt: skip
         for coordinator in coordinators.values():
@@ -119,24 +125,47 @@ class Transactions:
         nodes = sorted(self._brokers)
         node = nodes[number % len(nodes)]
         return TransactionShard(
-            self._env, number, node, self._append_us, self._new_machine, self._answer, self._send_markers,
-            self._foresees,
+            self._env, number, node, self.append_us, self._new_machine, self._answer, self._send_markers,
+            self.foresees,
         )  # fmt: skip
 
     def _new_machine(self, epoch: int) -> TransactionCoordinator:
         return TransactionCoordinator(self._config, lambda: next(self._ids), epoch=epoch)
 
-    def _foresees(self) -> bool:
+    def foresees(self) -> bool:
         """Message fidelity does everything in its time."""
         return not self._is_loud and self.output.control is None
 
-    def _shard_of(self, transactional_id: str) -> TransactionShard:
+    def shard_of(self, transactional_id: str) -> TransactionShard:
         """By the partition of ``__transaction_state`` (``TransactionStateManager.partitionFor``)."""
         return self._shards[partition_for(transactional_id, self._config.topic_partitions)]
 
+    def pass_over(
+        self, name: str, transactions: int, partitions: tuple[TopicPartition, ...], ended_us: int, marked_us: int
+    ) -> None:  # fmt: skip
+        """An id has gone through so many transactions that nobody has looked at.
+
+        The last has written to these partitions, was asked to end at ``ended_us``, and its markers are written at
+        ``marked_us``; offsets are in it, too.
+        """
+        shard, number = self.shard_of(name), self.offsets_partition_of(self._group_of[name])
+        known = shard.metadata(name)
+        before = replace(known, epoch=known.epoch + transactions - 1)
+        begun = before.added(ended_us, (*partitions, (OFFSETS_TOPIC, number)), self.version)
+        decided = begun.ended(ended_us, is_committed=True, version=self.version, next_producer_id=NO_PRODUCER_ID)
+        self._fenced[number, decided.producer_id] = decided.epoch
+        key = max(map(_answer_key, decided.partitions))
+        shard.pass_over(name, decided, (marked_us + self.append_us + self.trip_us, key))
+
+    def is_owned(self, name: str, producer_id: int, epoch: int) -> bool:
+        """Whether nobody has asked for an id since this producer did; it may not have heard of its last commit."""
+        known = self.shard_of(name).metadata(name)
+        has_committed = known.state in _COMMITTED and known.epoch == epoch + 1
+        return known.producer_id == producer_id and (known.epoch == epoch or has_committed)
+
     def node_of(self, transactional_id: str) -> int:
         """Broker of its first coordinator."""
-        return self._shard_of(transactional_id).first_node
+        return self.shard_of(transactional_id).first_node
 
     def enrol(self, transactional_id: str, group: str) -> None:
         """A member of this group uses the id."""
@@ -157,14 +186,14 @@ class Transactions:
             broker.receive(exchange)
         elif isinstance(body, FindTransactionCoordinator):
             self._find(exchange, broker)
-        elif (shard := self._shard_of(body.transactional_id)).node == broker.id:
+        elif (shard := self.shard_of(body.transactional_id)).node == broker.id:
             shard.ask(body, exchange)
         else:
             self._reply(exchange, Acknowledgement(Error.NOT_COORDINATOR))
 
     def _find(self, exchange: Exchange, broker: Broker) -> None:
         """``KafkaApis.getCoordinator``: from the broker's own metadata."""
-        shard = self._shard_of(exchange.body.transactional_id)
+        shard = self.shard_of(exchange.body.transactional_id)
         node = broker.leaders.get(shard.name, shard.first_node)
         error = Error.COORDINATOR_NOT_AVAILABLE if node == NO_LEADER else Error.NONE
         self._reply(exchange, FindCoordinatorResponse(error, node))
@@ -172,7 +201,7 @@ class Transactions:
     def _reply(self, exchange: Exchange, response: Any, after_us: int = 0) -> None:
         if self._brokers[exchange.connection.node].is_up:
             self._groups[exchange.group_id].books.requests.count(exchange, response.error)
-            exchange.connection.reply(exchange, response, self._env.now + self._service_us + after_us)
+            exchange.connection.reply(exchange, response, self._env.now + self.service_us + after_us)
 
     def _answer(self, waiter: Waiter, response: Any) -> None:
         if isinstance(waiter, Exchange):
@@ -185,12 +214,12 @@ class Transactions:
 
     def _ask_from_broker(self, request: AddPartitionsToTxn, done: Callable[[Error], None]) -> None:
         """A leader asks the coordinator to add its partitions (``AddPartitionsToTxnManager``)."""
-        env, shard = self._env, self._shard_of(request.transactional_id)
+        env, shard = self._env, self.shard_of(request.transactional_id)
 
         def answered(now: int, response: Acknowledgement) -> Occurrence:
-            return env.at(now + self._service_us + self._trip_us, shard.key, lambda _: done(response.error))
+            return env.at(now + self.service_us + self.trip_us, shard.key, lambda _: done(response.error))
 
-        shard.ask_at(env.now + self._trip_us, request, answered)
+        shard.ask_at(env.now + self.trip_us, request, answered)
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
@@ -238,8 +267,8 @@ class Transactions:
             elif is_early and version < TV2:
                 self._reply(exchange, Acknowledgement(Error.NOT_ENOUGH_REPLICAS))
             elif is_early and self._env.now - since_us < _RETRIES_US:
-                key = self._shard_of(body.transactional_id).key
-                self._env.at(self._env.now + _RETRY_US, key, lambda _: self._produce(exchange, since_us))
+                key = self.shard_of(body.transactional_id).key
+                self._env.at(self._env.now + RETRY_US, key, lambda _: self._produce(exchange, since_us))
             else:
                 self._reply(exchange, Acknowledgement(_TOLD.get(error, error)))
 
@@ -305,7 +334,7 @@ class Transactions:
     def _tell_leaders(
         self, shard: TransactionShard, markers: WriteTxnMarkers, partitions: tuple[TopicPartition, ...]
     ) -> None:
-        self._env.at(self._env.now + self._trip_us, shard.key, self._mark, (shard, markers, partitions))
+        self._env.at(self._env.now + self.trip_us, shard.key, self._mark, (shard, markers, partitions))
 
     def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, tuple[TopicPartition, ...]]) -> None:
         """Leaders write a marker, each as soon as it can; the coordinator hears of it when it is replicated."""
@@ -315,7 +344,7 @@ class Transactions:
         written = [partition for partition in partitions if self._write_marker(shard, markers, partition)]
         if written:
             key = max(_answer_key(partition) for partition in written)
-            shard.marked_at((self._env.now + self._append_us + self._trip_us, key), markers, written)
+            shard.marked_at((self._env.now + self.append_us + self.trip_us, key), markers, written)
 
     def _write_marker(self, shard: TransactionShard, markers: WriteTxnMarkers, partition: TopicPartition) -> bool:
         """Whether the partition can be written to: else its marker waits."""

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupsim.sim.kernel.network import FollowerWait
-from groupsim.sim.randomness import Draw
+from groupsim.sim.randomness import Draw, draws
 
 InSync = tuple[int, ...]
 """Broker ids, the leader first."""
@@ -65,6 +68,19 @@ class Watermark:
     def passes(self, now: int) -> int:
         """When it passes what is handed to the log at ``now``, while it follows, microseconds."""
         return self.appends(now) + (self._delay(now) if self._delay is not None else 0)
+
+    def passes_all(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`passes` at each of these times, where batches are flushed at once. Shape (n,)."""
+        appended = times + self._append_us
+        if self._delay is None:
+            return appended
+        keys = np.full(len(times), self._delay.key, np.uint64)
+        return appended + draws(self._delay.distribution, keys, times)
+
+    @property
+    def flushes_at_once(self) -> bool:
+        """Whether what is handed over waits for no batch."""
+        return self._flushes_us is None
 
     def await_only(self, in_sync: InSync, before: Callable[[], None]) -> None:
         """Others are in sync from now on (``Partition.maybeIncrementLeaderHW``); the leader first.

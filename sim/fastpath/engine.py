@@ -18,6 +18,7 @@ from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
+from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.states import GroupState
@@ -61,6 +62,8 @@ class Engine:
         self._env = env
         self._group = group
         self._is_loud = is_loud
+        self.parking: Parking | None = None
+        """Of a group whose members produce."""
         self._has_preceded = False
         self._quiet: dict[str, Quiescence] = {}
         self._deferred = deferred = DeferredMembers(env, group, consumers, slots)
@@ -77,7 +80,7 @@ class Engine:
 
     def elide(self, client: Client) -> Quiescence:
         """The fast path's view of a client that is about to open."""
-        one = Quiescence(client, self._deferred, self._quiet, is_loud=self._is_loud)
+        one = Quiescence(client, self._deferred, self._quiet, self.parking, is_loud=self._is_loud)
         self._deferred.elided[client.consumer.slot] = one
         return one
 

@@ -30,6 +30,10 @@ class Loud:
         """It never rests."""
         return False
 
+    def park(self, now: int) -> bool:
+        """Nothing is foretold."""
+        return False
+
     def absorb(self, now: int, until: int) -> bool:
         """Every pause is an event."""
         return False

@@ -22,6 +22,7 @@ from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.resending import Resending
 from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
 from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.messages import Api, Positions
@@ -61,6 +62,8 @@ class Quiescence:
     deferred : Phases
     others : dict of str to Quiescence
         The quiet members of the group, by member id.
+    parking : Parking, optional
+        Of a group whose members produce.
     is_loud : bool
         Message fidelity: nobody is ever quiet.
 
@@ -74,11 +77,15 @@ class Quiescence:
         Within which it may be quiet.
     """
 
-    def __init__(self, client: Client, deferred: Phases, others: dict[str, Quiescence], *, is_loud: bool) -> None:
+    def __init__(
+        self, client: Client, deferred: Phases, others: dict[str, Quiescence], parking: Parking | None = None, *,
+        is_loud: bool,
+    ) -> None:  # fmt: skip
         entity = client.consumer.entity
         self.client = client
         self._deferred = deferred
         self._others = others
+        self._parking = parking
         self._env = client.env
         self._group = client.group
         self._machine = client.machine
@@ -289,6 +296,10 @@ class Quiescence:
     def _beating(self, train: RecentTrain, since: int) -> Heartbeats:
         """Its heartbeats, which go with its polls."""
         return Heartbeats(train, self.client.poll_loop.cadence, since)
+
+    def park(self, now: int) -> bool:
+        """Its thread is back from a commit: whether it waits, since what follows is worked out ahead."""
+        return self._parking is not None and self._parking.park(self.client, now)
 
     def absorb(self, now: int, until: int) -> bool:
         """Take a sudden pause into the computation; whether that was possible."""

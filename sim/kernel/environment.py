@@ -19,6 +19,7 @@ from typing import Any
 import simpy
 
 from groupsim.sim.errors import EventBudgetExceeded, ProtocolMisuse
+from groupsim.sim.units import FOREVER
 
 _MESSAGE, _PROCESS, _DEADLINE = 1, 2, 3
 _ENTITY_BITS, _KIND_BITS = 48, 6
@@ -111,6 +112,16 @@ class Occurrence(simpy.Event):
         return self.callbacks is None
 
 
+def _is_process(key: int) -> bool:
+    """Whether that is the key of a process, or SimPy's own; pauses concern one client alone."""
+    rank, kind = key >> _ENTITY_BITS + _KIND_BITS, key & ((1 << _KIND_BITS) - 1)
+    return rank < _MESSAGE or (rank == _PROCESS and kind not in (Kind.PAUSE, Kind.THAW))
+
+
+def _is_dropped(event: simpy.Event) -> bool:
+    return type(event) is Occurrence and event.action is None and not event.callbacks
+
+
 class Environment(simpy.Environment):
     """Virtual time in integer microseconds.
 
@@ -181,6 +192,20 @@ class Environment(simpy.Environment):
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
         for callback in callbacks:
             callback(event)
+
+    def next_process_us(self, at_least: int) -> int:
+        """When a process takes its next step, other than a pause of a client, microseconds; `FOREVER`: none will.
+
+        Whatever disturbs anybody from outside is such a step; messages and deadlines follow from what there is. If one
+        comes before ``at_least`` it need not be the first that is told.
+        """
+        found = FOREVER
+        for time, key, _, event in self._queue:
+            if time < found and _is_process(key) and not _is_dropped(event):
+                found = int(time)
+                if found < at_least:
+                    break
+        return found
 
     def run_before(self, horizon: int) -> None:
         """Carry out everything that happens before ``horizon``.

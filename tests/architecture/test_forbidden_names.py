@@ -16,7 +16,7 @@ LINES_MAX = 400
 
 
 def _nodes(*packages: str) -> Iterator[tuple[Module, ast.AST]]:
-    return ((module, node) for module in modules() if module.inside(*packages) for node in ast.walk(module.tree))
+    return ((module, node) for module in modules() if module.inside(*packages) for node in module.nodes)
 
 
 def _calls(*packages: str) -> Iterator[tuple[Module, ast.Call]]:
@@ -107,8 +107,8 @@ def test_protocol_never_iterates_over_a_set() -> None:
 
 
 def _set_iterations(module: Module) -> Iterator[str]:
-    sets = {name for node in ast.walk(module.tree) for name in _declared_sets(node)}
-    for node in ast.walk(module.tree):
+    sets = {name for node in module.nodes for name in _declared_sets(node)}
+    for node in module.nodes:
         over = [node.iter] if isinstance(node, ast.For | ast.comprehension) else []
         if isinstance(node, ast.Call) and _dotted(node.func) in {"list", "tuple", "iter", "next", "enumerate"}:
             over = node.args[:1]

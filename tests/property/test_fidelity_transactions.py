@@ -1,7 +1,8 @@
 """Elided and message fidelity give equal tables where members produce in transactions and are killed in the middle.
 
 Only message fidelity works on each request of a broker's when that arrives; else it is done ahead of the clock, and
-undone if somebody comes to the same transactional id meanwhile: who succeeds a dead member, or has its id.
+undone if somebody comes to the same transactional id meanwhile: who succeeds a dead member, or has its id. Only message
+fidelity carries out the transactions of members that nobody can disturb for a while.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 
 from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
-from groupsim.sim.model import Cluster, CrashAt, Entry, Kill, Scenario
+from groupsim.sim.fastpath.transactions import ahead
+from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Restart, Scenario, SetRate, Slow, Stuck
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
-from tests.unit.sim.scenes import entry, lasting, member
-from tests.unit.sim.transactional_scenes import JITTER, SLOW_LOG, producing, transform
+from tests.unit.sim.scenes import constant, entry, lasting, member
+from tests.unit.sim.transactional_scenes import EARLIEST, JITTER, SLOW_LOG, WORK, played, producing, transform
 
 pytestmark = pytest.mark.property
 
@@ -59,6 +61,61 @@ def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
 def test_while_members_die(timeline: list[Entry], more: dict[str, Any]) -> None:
     note(str((timeline, more)))
     assert not differences(transform(*timeline, count=3, horizon_s=45, **more), 1, check=False)
+
+
+@st.composite
+def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
+    """Members that mostly go from one transaction to the next: some read little, some find a batch each time."""
+    timing = Timing(append_us=draw(st.sampled_from([MS, 20 * MS])), service_us=draw(st.sampled_from([10, 300, 3 * MS])))
+    processing = replace(
+        WORK, per_record=lasting(draw(st.sampled_from([100, 2 * MS, 5 * MS]))),
+        per_poll_us=draw(st.sampled_from([1, 50, 300])) * MS, poll_timeout_us=draw(st.sampled_from([50, 500])) * MS,
+    )  # fmt: skip
+    client = replace(
+        EARLIEST, heartbeat_interval_us=draw(st.sampled_from([1, 2, 3])) * S,
+        retry_backoff_us=draw(st.sampled_from([20, 100, 300])) * MS,
+        partition_assignment_strategy=draw(st.sampled_from([("range",), ("cooperative-sticky",)])),
+    )  # fmt: skip
+    return {
+        "count": draw(st.integers(1, 4)), "partitions": draw(st.sampled_from([1, 4, 7])),
+        "rate": draw(st.sampled_from([300, 2_000, 10_000])), "cluster": replace(JITTER, timing=timing),
+        "processing": processing, "client": client,
+    }  # fmt: skip
+
+
+DISTURBANCES: list[Any] = [
+    GcPause(target=member(0), duration=lasting(400 * MS)), GcPause(target=member(0), duration=lasting(15 * S)),
+    Stuck(target=member(0), duration=lasting(5 * S)), Slow(target=member(0), factor=3.0, duration=lasting(9 * S)),
+    SetRate(topic="t", rate=constant(20_000)), SetRate(topic="t", rate=constant(0)),
+    Kill(target=member(0), down=lasting(3 * S)), CrashAt(target=member(0), point="before_commit", down=lasting(0)),
+    Restart(target=member(0), down=lasting(3 * S)),
+]  # fmt: skip
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    more=calm_groups(),
+    verbs=st.lists(
+        st.tuples(st.integers(10, 50), st.sampled_from(DISTURBANCES)), max_size=2, unique_by=lambda one: one[0]
+    ),
+    cells=st.sampled_from([100, 1 << 19]),
+)
+def test_what_is_worked_out_ahead_is_what_members_do(
+    more: dict[str, Any], verbs: list[tuple[int, Any]], cells: int
+) -> None:
+    timeline = [entry(at * S + 123_457, verb, f"at-{at}") for at, verb in verbs]
+    note(str((more, timeline, cells)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ahead, "_CELLS", cells)
+        assert not differences(transform(*timeline, horizon_s=60, **more), 1, check=False)
+
+
+def test_calm_members_take_no_steps() -> None:
+    """A minute is some 350 transactions of each of two members: ten events each, and most of them at the beginning."""
+    found = [played(transform(horizon_s=60), fidelity) for fidelity in ("elided", "message")]
+    assert found[0].tables["transactions"].equals(found[1].tables["transactions"])
+    assert found[0].tables["transactions"].committed.min() > 300
+    assert found[0].manifest["events"] * 20 < found[1].manifest["events"]
 
 
 def killed_at(at_us: int) -> Scenario:

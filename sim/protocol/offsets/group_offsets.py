@@ -21,7 +21,7 @@ from groupsim.sim.protocol.messages import (
 )
 from groupsim.sim.protocol.offsets.expiration import ExpirationCondition, next_check_us
 from groupsim.sim.protocol.offsets.records import NOBODY, CommittedOffsets, OffsetRecord, OffsetTombstones
-from groupsim.sim.protocol.offsets.table import OffsetTable
+from groupsim.sim.protocol.offsets.table import Column, OffsetTable
 from groupsim.sim.protocol.offsets.transactions import PendingOffsets
 from groupsim.sim.units import FOREVER
 
@@ -258,6 +258,12 @@ class GroupOffsets:
         for record in records:
             self.replay(record, self._written)
             self._written += len(record.positions)
+
+    def commit_in_transaction(self, positions: Positions, offsets: Column, commit_us: int) -> None:
+        """Offsets of a transaction have been written, and its marker too."""
+        places = self._written + np.arange(len(positions))
+        self.table.commit(positions, offsets, commit_us, written=places)
+        self._written += len(positions)
 
     def after(self, former: GroupOffsets) -> GroupOffsets:
         """The same log, read by another coordinator: what was pending is."""

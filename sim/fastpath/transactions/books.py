@@ -1,0 +1,125 @@
+"""What transactions that were worked out ahead leave in the books, but for what their members write down themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.books.foretold import Foretold
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.levels import Levels
+from groupsim.sim.books.output_history import MARKER
+from groupsim.sim.fastpath.transactions.ahead import Told
+from groupsim.sim.fastpath.transactions.columns import Column, Rows
+from groupsim.sim.protocol.messages import Api, Error
+
+_BY_REQUEST = (Api.PRODUCE, Api.PRODUCE, Api.TXN_OFFSET_COMMIT, Api.END_TXN)
+
+
+class Writes(NamedTuple):
+    """Batches and markers, as `sim.cluster.output_partitions.OutputPartitions.pass_over` takes them. Shapes (n,)."""
+
+    numbers: Column
+    time: Column
+    key: Column
+    producer_id: Column
+    records: Column
+
+
+def tell_services(ledger: Ledger, told: Sequence[Told]) -> None:
+    """Each has served its partitions from poll() to poll(), and stood still from there to the commit."""
+    for one in told:
+        members, held, batch = one.members, one.held, one.cycle.batch
+        rows, parts = np.flatnonzero(one.counts), one.counts[held.member]
+        positions = held.positions[parts]
+        ledger.log.serve_all(
+            members.slots[rows], one.standing.back_us[rows], positions, batch.begun[parts], held.lengths[rows],
+            batch.backlog[rows], held.rate[rows], members.pace.capacity[rows],
+            (positions, batch.offered[parts], held.mrps[parts]),
+        )  # fmt: skip
+        ledger.log.rest(batch.polls_us[held.member][parts], positions, batch.target[parts])
+
+
+def tell_requests(books: GroupBooks, told: Sequence[Told]) -> None:
+    """All were answered, and nothing was wrong."""
+    for kind, api in enumerate(_BY_REQUEST):
+        sent = np.concatenate([one.cycle.commit.sent_us[kind][one.counts] for one in told])
+        books.requests.count_quietly(api, Error.NONE, sent[sent >= 0], 1)
+    beats = [(beats, one.counts) for one in told for beats in one.cycle.beats]
+    sent = np.concatenate([one.sent_us[one.is_sent & counts] for one, counts in beats])
+    books.requests.count_quietly(Api.HEARTBEAT, Error.NONE, sent, 1)
+
+
+def writes(told: Sequence[Told], shard_key: Column, request_key: Column) -> Writes:
+    """Batches and markers in the output topic.
+
+    ``shard_key``, ``request_key``, shape (n_rows,): where what a coordinator of transactions lets through stands in an
+    instant, and what a leader takes from a request at once.
+    """
+    blocks = [block for one in told for block in _writes(one, shard_key[one.rows], request_key[one.rows])]
+    return Writes(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+
+
+def _writes(one: Told, shard_key: Column, request_key: Column) -> list[Writes]:
+    batch, commit, held, producer_id = one.cycle.batch, one.cycle.commit, one.held, one.members.producer_id
+    early = np.flatnonzero(batch.is_early & one.counts)
+    rest = batch.rest
+    parts = np.flatnonzero((rest > 0) & one.counts[held.member])
+    member = held.member[parts]
+    key = np.where(commit.asks, shard_key, request_key)
+    output, marked = touched(one)
+    ones = np.ones(len(early), np.int64)
+    return [
+        Writes(
+            held.output[batch.first[early]], commit.written_us[0][early], shard_key[early], producer_id[early], ones
+        ),
+        Writes(held.output[parts], commit.written_us[1][member], key[member], producer_id[member], rest[parts]),
+        Writes(output, commit.marked_us[marked], shard_key[marked], producer_id[marked], np.full(len(marked), MARKER)),
+    ]
+
+
+def touched(one: Told) -> tuple[Column, Rows]:
+    """Output partitions that transactions have written to, and by which row, each once."""
+    held, batch = one.held, one.cycle.batch
+    parts = np.flatnonzero((batch.target > batch.begun) & one.counts[held.member])
+    most = int(held.output.max()) + 1
+    pairs = np.unique(held.member[parts] * most + held.output[parts])
+    return pairs % most, pairs // most
+
+
+def foretell(ledger: Ledger, told: Sequence[Told], rows: int, ticks: Column) -> list[Foretold | None]:
+    """How far each row will have got at sampling instants; None: there is none before it goes on."""
+    known: list[dict[int, NDArray[np.int64]]] = [{} for _ in range(rows)]
+    held: list[NDArray[np.int32] | None] = [None] * rows
+    for one in told:
+        first, last = one.standing.back_us.min(), one.cycle.after.back_us.max()
+        for tick in ticks[np.searchsorted(ticks, first) : np.searchsorted(ticks, last, side="right")].tolist():
+            there = (one.standing.back_us <= tick) & (tick <= one.cycle.after.back_us) & one.counts
+            for index in np.flatnonzero(there).tolist():
+                parts = np.flatnonzero(one.held.member == index)
+                row = int(one.rows[index])
+                held[row] = one.held.positions[parts]
+                known[row][tick] = _processed(ledger, one, index, parts, tick)
+    return [
+        None if positions is None else Foretold(positions, np.array([*by]), np.array([*by.values()]))
+        for positions, by in zip(held, known, strict=True)
+    ]
+
+
+def _processed(ledger: Ledger, one: Told, row: int, parts: Rows, tick: int) -> Column:
+    """How far a row has got at an instant of one transaction; as `Ledger.processed` has it. Shape (n,)."""
+    batch, held, elapsed = one.cycle.batch, one.held, tick - int(one.standing.back_us[row])
+    if tick >= batch.polls_us[row]:
+        return batch.target[parts]
+    positions, begun, capacity = held.positions[parts], batch.begun[parts], one.members.pace.capacity[row]
+    there = np.maximum(ledger.produced(tick, positions), begun)
+    if capacity * elapsed >= batch.backlog[row] + held.rate[row] * elapsed:
+        return there
+    lengths, which = np.array([len(parts)]), np.zeros(len(parts), np.intp)
+    levels = Levels(np.array([capacity]), lengths, positions, batch.offered[parts], held.mrps[parts])
+    past = np.full(len(parts), elapsed, np.float64)
+    return levels.whole(which, levels.places(which, positions), past, begun, there)

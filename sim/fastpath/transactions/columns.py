@@ -1,0 +1,153 @@
+"""Members whose transactions are worked out ahead, as columns: what each is, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupsim.sim.client.heartbeat_thread import Cadence
+from groupsim.sim.client.pace import Pace
+from groupsim.sim.client.settling import Batch
+
+Column = NDArray[np.int64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Columns over members."""
+
+    def of(self, rows: Rows) -> Self:
+        """Those of some members."""
+        return replace(self, **{one.name: _of(getattr(self, one.name), rows) for one in fields(self)})
+
+
+def _of(value: Any, rows: Rows) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[rows]
+    return type(value)(*(_of(one, rows) for one in value)) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Members(_Columns):
+    """What does not change from one transaction to the next. Columns of shape (n,); times in microseconds.
+
+    Parameters
+    ----------
+    slots : intp array
+    pace : Pace
+        How each goes through its poll loop, whatever there is to do.
+    cost_us : int64 array
+        Of a record.
+    cadence : Cadence
+        Of heartbeat threads.
+    beat_interval_us : int64 array
+        From one heartbeat until the next is due.
+    other_key, beat_key : uint64 arrays
+        Keys of latencies, of requests of its transactions and of heartbeats.
+    producer_id : int64 array
+    limit_us : int64 array
+        Before that its markers have to be written.
+    patience_us : int64 array
+        A transaction that takes longer is none of these: it times out, or more than a heartbeat is sent meanwhile.
+    most : int64 array
+        So many transactions until its epochs are used up.
+    """
+
+    slots: Rows
+    pace: Pace
+    cost_us: Column
+    cadence: Cadence
+    beat_interval_us: Column
+    other_key: NDArray[np.uint64]
+    beat_key: NDArray[np.uint64]
+    producer_id: Column
+    limit_us: Column
+    patience_us: Column
+    most: Column
+
+
+@dataclass(frozen=True, eq=False)
+class Standing(_Columns):
+    """How far members have come when their thread is back from a commit. Shape (n,); times in microseconds.
+
+    Parameters
+    ----------
+    back_us : int64 array
+        When that is.
+    free_us : int64 array
+        When the last transaction is complete, so that another one can begin.
+    other, beats : int64 array
+        Numbers of the next request of the transaction, and of the next heartbeat.
+    beat_due_us : int64 array
+        When a heartbeat is due.
+    waits_since_us : int64 array
+        When the step in hand of the heartbeat thread began.
+    renewed_us, answered_us : int64 array
+        When the last heartbeat was worked on, and when its answer came.
+    """
+
+    back_us: Column
+    free_us: Column
+    other: Column
+    beats: Column
+    beat_due_us: Column
+    waits_since_us: Column
+    renewed_us: Column
+    answered_us: Column
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Partitions that members read, of one member after the other. Shape (k,), or (n,) where it says so.
+
+    Parameters
+    ----------
+    positions : int32 array
+    member : intp array
+        Whose it is, ascending.
+    output : int64 array
+        Number of the partition that is written what is made of it.
+    lengths, begins : int64 arrays, shape (n,)
+        How many partitions each member has, at least one, and which is the first.
+    mrps : int64 array
+        Milli-records that come in a second.
+    rate : float64 array, shape (n,), records per microsecond
+    """
+
+    positions: NDArray[np.int32]
+    member: Rows
+    output: Column
+    lengths: Column
+    begins: Column
+    mrps: Column
+    rate: NDArray[np.float64]
+
+    @classmethod
+    def by(cls, positions: NDArray[np.int32], lengths: Column, output: Column, mrps: Column) -> Held:
+        """Of members that have so many partitions each."""
+        begins = np.cumsum(lengths) - lengths
+        rate = np.add.reduceat(mrps, begins) / 1e9
+        return cls(positions, np.repeat(np.arange(len(lengths)), lengths), output, lengths, begins, mrps, rate)
+
+    def parts(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which partitions are those of some members."""
+        kept = np.zeros(len(self.lengths), np.bool_)
+        kept[rows] = True
+        return kept[self.member]
+
+    def of(self, rows: Rows) -> Held:
+        """Those of some members."""
+        parts = self.parts(rows)
+        return Held.by(self.positions[parts], self.lengths[rows], self.output[parts], self.mrps[parts])
+
+
+def paces(several: Sequence[Pace]) -> Pace:
+    """Many paces, as columns."""
+    columns = {name: np.array([getattr(one, name) for one in several]) for name in Pace._fields if name != "batch"}
+    batch = {name: np.array([getattr(one.batch, name) for one in several]) for name in Batch._fields}
+    return Pace(**columns, batch=Batch(**batch))

@@ -1,0 +1,38 @@
+"""Groups whose transactions can be worked out ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from groupsim.sim.catalog import Catalog
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.fastpath.engine import Engine
+from groupsim.sim.fastpath.transactions.parking import Parking
+from groupsim.sim.kernel.environment import Environment
+from groupsim.sim.model import Group, Scenario
+from groupsim.sim.protocol.transactions.messages import TV2
+
+
+def open_parking(
+    env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
+    consumers: Mapping[str, Sequence[Consumer]], host: Transactions, metered: frozenset[str],
+) -> None:  # fmt: skip
+    """Let members of these groups be parked: of the classic protocol and TV2, if nobody reads what they produce.
+
+    ``metered``: groups each of whose requests takes its turn at the coordinator.
+    """
+    every_us = scenario.sample_every_us
+    sampled = scenario.origin_us + every_us, every_us
+    for spec in scenario.groups:
+        group = groups[spec.name]
+        engine = group.fast_path
+        if isinstance(engine, Engine) and spec.name not in metered and _is_unread(spec, scenario, catalog, host):
+            engine.parking = Parking(env, group, consumers[spec.name], host, scenario.horizon_us, sampled)
+
+
+def _is_unread(spec: Group, scenario: Scenario, catalog: Catalog, host: Transactions) -> bool:
+    """Whether nobody asks for single records of what a group produces, or reads it."""
+    is_plain = host.version >= TV2 and scenario.data == "fluid"
+    return is_plain and spec.produces is not None and spec.produces.to not in catalog.arrivals

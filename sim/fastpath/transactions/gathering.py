@@ -1,0 +1,113 @@
+"""Parked members as columns: what each is, what it reads, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.heartbeat_thread import Cadence
+from groupsim.sim.client.pace import Load, Pace
+from groupsim.sim.client.transactional_client import TransactionalClient
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.transactions import RETRY_US, Transactions
+from groupsim.sim.fastpath.transactions.chain import Surface
+from groupsim.sim.fastpath.transactions.columns import Held, Members, Standing, paces
+from groupsim.sim.protocol.transactions.messages import LAST_EPOCH
+from groupsim.sim.units import FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A member that waits.
+
+    Parameters
+    ----------
+    client : TransactionalClient
+    since_us : int, microseconds
+        When its thread came back from the commit.
+    renewed_us : int, microseconds
+        Last renewal of its session.
+    """
+
+    client: TransactionalClient
+    since_us: int
+    renewed_us: int
+
+
+def surface(group: GroupHost, host: Transactions, client: TransactionalClient) -> Surface:
+    """What the cluster is to members of a group, of which ``client`` is one."""
+    law = client.path.law
+    assert law is not None
+    return Surface(
+        client.world.timing.poll_us, host.trip_us, host.service_us, host.append_us, RETRY_US,
+        group.watermark, law, client.path.waits("heartbeat"),
+    )  # fmt: skip
+
+
+def members(parked: Sequence[Parked], clear_until_us: int) -> Members:
+    """What they are; nothing disturbs anybody before ``clear_until_us``."""
+    clients = [one.client for one in parked]
+    return Members(
+        slots=np.array([one.consumption.slot for one in clients]),
+        pace=paces([_pace_of(one) for one in clients]),
+        cost_us=np.array([one.transactions.cost_us for one in clients]),
+        cadence=Cadence(*np.array([one.poll_loop.cadence for one in clients]).T),
+        beat_interval_us=np.array([one.machine.heartbeat_interval_us for one in clients]),
+        other_key=np.array([one.path.keys["other"] for one in clients], np.uint64),
+        beat_key=np.array([one.path.keys["heartbeat"] for one in clients], np.uint64),
+        producer_id=np.array([one.transactions.output.producer_id for one in clients]),
+        limit_us=np.array([min(clear_until_us, own_limit_us(one)) for one in clients]),
+        patience_us=np.array([_patience_us(one) for one in clients]),
+        most=np.array([LAST_EPOCH - 2 - one.transactions.output.epoch for one in clients]),
+    )
+
+
+def _pace_of(client: TransactionalClient) -> Pace:
+    """It is the same whatever waits."""
+    held = client.consumption.partitions
+    return client.fetcher.pacing.pace(len(held), Load(client.books.ledger.rate_of(held), 0.0))
+
+
+def own_limit_us(client: TransactionalClient) -> int:
+    """Before that it goes on by itself: a pause, or a refresh of metadata that waits behind a fetch."""
+    return min(client.alarms.metadata.deadline, client.suspension.next_start)
+
+
+def _patience_us(client: TransactionalClient) -> int:
+    """How long a transaction may take at most, from the commit before it."""
+    config, interval_us = client.config, int(client.machine.heartbeat_interval_us)
+    return min(client.transactions.timeout_us, config.max_poll_interval_us, config.request_timeout_us, interval_us)
+
+
+def holdings(books: GroupBooks, parked: Sequence[Parked]) -> tuple[Held, Offsets]:
+    """What they read, and where they are in it."""
+    held = [one.client.consumption.holding for one in parked]
+    positions, outputs = (
+        np.concatenate([one.partitions for one in held]),
+        parked[0].client.transactions.output.partitions,
+    )
+    output = books.partitions.number[positions].astype(np.int64) % outputs
+    lengths = np.array([len(one.partitions) for one in held])
+    offsets: Offsets = np.concatenate([one.offset for one in held])
+    return Held.by(positions, lengths, output, books.ledger.rate_mrps[positions]), offsets
+
+
+def standing(host: Transactions, parked: Sequence[Parked]) -> Standing:
+    """How far they have come."""
+    clients = [one.client for one in parked]
+    names = [one.transactions.life.transactional_id for one in clients]
+    numbers, machines = [one.in_flight.numbers for one in clients], [one.machine for one in clients]
+    return Standing(
+        back_us=np.array([one.since_us for one in parked]),
+        free_us=np.array([host.shard_of(name).free_from(name) for name in names]),
+        other=np.array([one["other"] for one in numbers]),
+        beats=np.array([one["heartbeat"] for one in numbers]),
+        beat_due_us=np.array([one.heartbeat_due for one in machines]),
+        waits_since_us=np.array([one.waiting_since for one in machines]),
+        renewed_us=np.array([one.renewed_us for one in parked]),
+        answered_us=np.full(len(parked), -FOREVER),
+    )

@@ -1,0 +1,207 @@
+"""Which members that produce wait until what follows is worked out ahead, and until when nobody can disturb them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from groupsim.sim.books.availability import SHORT_PAUSE_US
+from groupsim.sim.client.client import Client
+from groupsim.sim.client.consumer import Consumer
+from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.transactional_client import TransactionalClient
+from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.fastpath.transactions.ahead import Ahead, Done, Told
+from groupsim.sim.fastpath.transactions.books import foretell, tell_requests, tell_services, writes
+from groupsim.sim.fastpath.transactions.cycle import CycleLaw
+from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, own_limit_us, standing, surface
+from groupsim.sim.fastpath.transactions.resumption import go_on
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
+from groupsim.sim.randomness import name_hash
+from groupsim.sim.units import FOREVER, MS, S
+
+_WORTH_US: Final = 5 * S
+"""Nobody is parked for less."""
+_SLACK_US: Final = 50 * MS
+"""Beside its next pass a member takes so long until its thread is back again, most often."""
+
+
+class Parking:
+    """That of one group.
+
+    Parameters
+    ----------
+    env : Environment
+    group : GroupHost
+    consumers : sequence of Consumer
+        Those of the group.
+    host : Transactions
+    horizon_us : int
+    sampled : (int, int), microseconds
+        When lag is sampled first, and how often.
+    """
+
+    def __init__(
+        self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], host: Transactions, horizon_us: int,
+        sampled: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self._env = env
+        self._group = group
+        self._consumers = consumers
+        self._host = host
+        self._horizon_us = horizon_us
+        self._first_sample_us, self._sample_every_us = sampled
+        self._key = deadline_key(name_hash("parking", group.name), Kind.TIMER)
+        self._parked: list[Parked] = []
+        self._clear_until_us = self._closes_us = 0
+
+    # --- who is parked ------------------------------------------------------------------------------------------------
+
+    def park(self, client: Client, now: int) -> bool:
+        """Whether a member waits whose thread is back from a commit."""
+        if not isinstance(client, TransactionalClient) or not (_is_plain(client) and self._is_calm(client)):
+            return False
+        schedule = client.poll_loop.schedule
+        assert schedule is not None
+        if self._env.is_replaying or own_limit_us(client) < now + _WORTH_US:
+            return False
+        if not self._parked and not self._open(now, int(schedule.steady_us) + _SLACK_US):
+            return False
+        if now > self._closes_us:
+            return False
+        if self._parked and self._parked[0].client.path.law is not client.path.law:
+            return False
+        client.alarms.disarm_member()
+        renewed_us = self._group.suspend(client.machine.member_id)
+        self._parked.append(Parked(client, now, renewed_us))
+        return True
+
+    def _open(self, now: int, wait_us: int) -> bool:
+        """Whether nothing is in sight for long enough, and no lag is sampled until all are back who can be."""
+        # By then markers have been written, and the coordinator has noted that.
+        works_us = now + wait_us + 2 * (self._host.trip_us + self._host.append_us)
+        if self._next_sample(now) <= works_us or not all(map(self._is_sound, self._consumers)):
+            return False
+        in_sight = self._env.next_process_us(now + _WORTH_US), self._next_long_pause(now), self._next_expiry()
+        self._clear_until_us = min(*in_sight, self._horizon_us)
+        if self._clear_until_us < now + _WORTH_US:
+            return False
+        self._closes_us = now + wait_us
+        self._env.at(works_us, self._key, self._work_ahead)
+        return True
+
+    def _is_sound(self, consumer: Consumer) -> bool:
+        """Whether a member, if it lives, does nothing by itself that others of the group notice."""
+        client, group = consumer.incumbent, self._group
+        if not isinstance(client, TransactionalClient):
+            return True
+        machine, loop = client.machine, client.poll_loop
+        return (
+            consumer.crash is None
+            and client.command is None
+            and client.frozen is None
+            and not client.is_closing
+            and machine.is_settled
+            and group.machine.is_steady(machine.member_id, machine.instance_id, machine.generation)
+            and loop.stuck_until <= self._env.now
+            and client.transactions.owns_id
+        )
+
+    def _next_expiry(self) -> int:
+        """When the session of one ends who is dead, microseconds."""
+        alive = {one.incumbent.machine.member_id for one in self._consumers if one.incumbent is not None}
+        machine = self._group.machine
+        return min(
+            (machine.session_due(one.member_id) for one in machine.roster if one.member_id not in alive),
+            default=FOREVER,
+        )
+
+    def _next_long_pause(self, now: int) -> int:
+        """When one of the group begins to stand still for so long that others may notice, microseconds."""
+        pauses = (pause for one in self._consumers for pause in one.pauses)
+        return min((start for start, end in pauses if start >= now and end - start >= SHORT_PAUSE_US), default=FOREVER)
+
+    def _next_sample(self, now: int) -> int:
+        first, every = self._first_sample_us, self._sample_every_us
+        return first + max(-(-(now - first) // every), 0) * every
+
+    def _is_calm(self, client: TransactionalClient) -> bool:
+        """Whether nothing of it is under way, and it has just gone through a pass like all that follow."""
+        machine, loop, fetcher, group = client.machine, client.poll_loop, client.fetcher, self._group
+        schedule, consumption = loop.schedule, client.consumption
+        return (
+            type(schedule) is PollSchedule
+            and not schedule.full_passes
+            and schedule.next_poll(loop.held_us) == loop.held_us  # else it was frozen in the middle of something
+            and not (client.inbox or client.late or client.in_flight.pending or fetcher.is_under_way)
+            and fetcher.reaches_everything
+            and client.transactions.is_between
+            and self._host.foresees()
+            and group.is_calm
+            and not group.books.is_contested
+            and group.books.ledger.keeps_everything
+            and len(consumption.partitions) == len(machine.owned)
+            and consumption not in group.books.delivery.zombies
+            and _keeps_up(client)
+            and bool((group.books.ledger.holders(consumption.partitions) == consumption.slot).all())
+            and not loop.has_news
+        )
+
+    # --- what they do -------------------------------------------------------------------------------------------------
+
+    def _work_ahead(self, _: Any) -> None:
+        parked, self._parked = self._parked, []
+        law = CycleLaw(self._group.books.ledger, surface(self._group, self._host, parked[0].client))
+        held, begun = holdings(self._group.books, parked)
+        ahead = Ahead(law, members(parked, self._clear_until_us), held, standing(self._host, parked), begun)
+        told = ahead.run()
+        if told:
+            self._tell(parked, told)
+        for one, done in zip(parked, ahead.done(), strict=True):
+            self._follow(one, done)
+
+    def _tell(self, parked: Sequence[Parked], told: Sequence[Told]) -> None:
+        ledger, loops = self._group.books.ledger, [one.client.transactions for one in parked]
+        tell_services(ledger, told)
+        tell_requests(self._group.books, told)
+        shards = np.array([self._host.shard_of(loop.life.transactional_id).key for loop in loops])
+        requests = np.array([message_key(one.client.consumer.entity, Kind.REQUEST) for one in parked])
+        self._host.output.pass_over(loops[0].output.topic, self._group.name, *writes(told, shards, requests))
+        last = max(int(one.cycle.after.back_us.max()) for one in told)
+        ticks = np.arange(self._next_sample(parked[0].since_us), last + 1, self._sample_every_us)
+        for one, seen in zip(parked, foretell(ledger, told, len(parked), ticks), strict=True):
+            if seen is not None:
+                ledger.samples.foretold[one.client.consumption.slot] = seen
+
+    def _follow(self, one: Parked, done: Done) -> None:
+        """Let a member go on, at its time; if that is past, late."""
+        key, back_us = message_key(one.client.consumer.entity, Kind.RESPONSE), int(done.standing.back_us[0])
+
+        def follow(_: Any = None) -> None:
+            go_on(self._group, self._host, one.client, done, one.renewed_us)
+
+        if back_us > self._env.now:
+            self._env.at(back_us, key, follow)
+        else:
+            self._env.replay((back_us, key), follow)
+
+
+def _is_plain(client: TransactionalClient) -> bool:
+    """Whether its heartbeat thread is Java's, fetches are neither bounded nor sent elsewhere, and nothing is lost."""
+    return (
+        client.config.behaviour.background_heartbeat
+        and client.poll_loop.cadence.step_us < FOREVER
+        and not client.fetcher.pacing.bounds.are_felt
+        and not client.world.catalog.sends_elsewhere(client.config.client_rack)
+        and client.path.law is not None
+    )
+
+
+def _keeps_up(client: TransactionalClient) -> bool:
+    """Whether the next pass processes all that there is by its end."""
+    holding, steady_us = client.consumption.holding, client.poll_loop.known_schedule.steady_us
+    load = client.fetcher.pacing.load(client.env.now, holding.offset)
+    return bool(holding.capacity * steady_us >= load.backlog + load.rate * steady_us)
