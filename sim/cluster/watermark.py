@@ -77,11 +77,6 @@ class Watermark:
         keys = np.full(len(times), self._delay.key, np.uint64)
         return appended + draws(self._delay.distribution, keys, times)
 
-    @property
-    def flushes_at_once(self) -> bool:
-        """Whether what is handed over waits for no batch."""
-        return self._flushes_us is None
-
     def await_only(self, in_sync: InSync, before: Callable[[], None]) -> None:
         """Others are in sync from now on (``Partition.maybeIncrementLeaderHW``); the leader first.
 

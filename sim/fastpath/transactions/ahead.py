@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Rows, Standing
 from groupsim.sim.fastpath.transactions.cycle import Cycle, CycleLaw
 
-_CELLS: Final = 1 << 19
+_CELLS: Final = 1 << 21
 """So many transactions times partitions are worked out at once: what they leave has to be kept until it is told."""
 
 

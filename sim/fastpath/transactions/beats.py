@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.fastpath.transactions.columns import Column, Members, Standing
-from groupsim.sim.units import FOREVER
 
 
 class Beats(NamedTuple):
@@ -48,7 +47,6 @@ def beat_in_pass(members: Members, standing: Standing, one: Pass) -> tuple[Stand
     ready = due - members.cadence.late_us
     since, wake = _steps(standing.waits_since_us, step_us, np.minimum(ready, until), begin, leaves)
     inside = np.where(ready <= leaves, np.maximum(ready, begin), np.maximum(ready, until))
-    wake = np.where(ready < until, wake, FOREVER)
     sent = np.maximum(np.where(inside <= due, due, np.maximum(due, np.minimum(inside, wake))), begin)
     beats = Beats((sent <= until) & is_on, sent)
     # A step that has ended inside poll() ends with the wait, be that the beginning of the next pass.

@@ -62,22 +62,22 @@ class Parking:
 
     def park(self, client: Client, now: int) -> bool:
         """Whether a member waits whose thread is back from a commit."""
-        if not isinstance(client, TransactionalClient) or not (_is_plain(client) and self._is_calm(client)):
+        if not (isinstance(client, TransactionalClient) and self._may_wait(client, now)):
             return False
-        schedule = client.poll_loop.schedule
-        assert schedule is not None
-        if self._env.is_replaying or own_limit_us(client) < now + _WORTH_US:
-            return False
-        if not self._parked and not self._open(now, int(schedule.steady_us) + _SLACK_US):
-            return False
-        if now > self._closes_us:
-            return False
-        if self._parked and self._parked[0].client.path.law is not client.path.law:
+        wait_us = int(client.poll_loop.known_schedule.steady_us) + _SLACK_US
+        is_in_time = now <= self._closes_us if self._parked else self._open(now, wait_us)
+        if not is_in_time:
             return False
         client.alarms.disarm_member()
         renewed_us = self._group.suspend(client.machine.member_id)
         self._parked.append(Parked(client, now, renewed_us))
         return True
+
+    def _may_wait(self, client: TransactionalClient, now: int) -> bool:
+        """Whether what follows is worth it, and like that of those who wait already."""
+        is_far = own_limit_us(client) >= now + _WORTH_US and not self._env.is_replaying
+        is_alike = not self._parked or self._parked[0].client.path.law is client.path.law
+        return is_far and is_alike and _is_plain(client) and self._is_calm(client)
 
     def _open(self, now: int, wait_us: int) -> bool:
         """Whether nothing is in sight for long enough, and no lag is sampled until all are back who can be."""
