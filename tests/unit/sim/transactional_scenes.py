@@ -14,6 +14,7 @@ from groupsim.sim import simulate as run
 from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.config import CoordinatorConfig, ProducerConfig, Timing
+from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.model import ZERO, Cluster, Distribution, Entry, Network, Produces, Scenario, Topic
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import CLIENT, PROCESSING, constant, delivered, group, lasting, rows, scene
@@ -72,7 +73,10 @@ def output(result: Result) -> dict[str, tuple[int, int]]:
 
 
 class Readers:
-    """What readers of output topics get at the end, record by record: from the logs, not from the books."""
+    """What readers of output topics get at the end, record by record: from the logs, not from the books.
+
+    What is worked out ahead is in no log, so that here every member takes its steps.
+    """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.logs: dict[tuple[str, int], OutputLog] = {}
@@ -86,6 +90,7 @@ class Readers:
             finish(host, horizon)
 
         patch.setattr(Transactions, "finish", finished)
+        patch.setattr(Parking, "park", lambda *_: False)
 
     def epochs(self) -> set[int]:
         """Of the batches that are there."""
