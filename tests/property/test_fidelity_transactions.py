@@ -17,7 +17,18 @@ from hypothesis import strategies as st
 from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.fastpath.transactions import ahead
-from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Restart, Scenario, SetRate, Slow, Stuck
+from groupsim.sim.model import (
+    Cluster,
+    CrashAt,
+    Entry,
+    GcPause,
+    Kill,
+    Restart,
+    Scenario,
+    SetRate,
+    Slow,
+    Stuck,
+)
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
@@ -116,6 +127,13 @@ def test_calm_members_take_no_steps() -> None:
     assert found[0].tables["transactions"].equals(found[1].tables["transactions"])
     assert found[0].tables["transactions"].committed.min() > 300
     assert found[0].manifest["events"] * 20 < found[1].manifest["events"]
+
+
+def test_who_is_about_to_leave_is_noticed_before_others_are_parked() -> None:
+    """What it has in hand when it is as fast as before again takes longer than max.poll.interval.ms."""
+    hurried = replace(EARLIEST, max_poll_interval_us=2 * S)
+    slow = entry(20 * S, Slow(target=member(0), factor=400.0, duration=lasting(20 * S)))
+    assert not differences(transform(slow, count=3, horizon_s=60, client=hurried), 1, check=False)
 
 
 def killed_at(at_us: int) -> Scenario:

@@ -98,9 +98,12 @@ class Parking:
         client, group = consumer.incumbent, self._group
         if not isinstance(client, TransactionalClient):
             return True
-        machine, loop = client.machine, client.poll_loop
+        machine, loop, schedule = client.machine, client.poll_loop, client.poll_loop.schedule
         return (
             consumer.crash is None
+            and client.fetcher.reaches_everything
+            and client.alarms.max_poll.deadline == FOREVER
+            and (schedule is None or schedule.longest_us < client.config.max_poll_interval_us)
             and client.command is None
             and client.frozen is None
             and not client.is_closing
