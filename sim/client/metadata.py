@@ -227,6 +227,11 @@ class Metadata:
             self._client.alarms.metadata.set(self._due_us if self._world.is_loud or is_watched else FOREVER)
 
     @property
+    def has_news(self) -> bool:
+        """Whether its next refresh, or one that is on its way, tells something that it acts on."""
+        return self._is_watched and self._seen_version < self._catalog.version
+
+    @property
     def _asks_in_vain(self) -> bool:
         """Whether refreshes find nothing until the catalog changes, which arms the next one."""
         return self._n_in_vain > 0 and self._seen_version == self._catalog.version

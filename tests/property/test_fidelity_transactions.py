@@ -18,6 +18,7 @@ from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.fastpath.transactions import ahead
 from groupsim.sim.model import (
+    AddPartitions,
     Cluster,
     CrashAt,
     Entry,
@@ -134,6 +135,12 @@ def test_who_is_about_to_leave_is_noticed_before_others_are_parked() -> None:
     hurried = replace(EARLIEST, max_poll_interval_us=2 * S)
     slow = entry(20 * S, Slow(target=member(0), factor=400.0, duration=lasting(20 * S)))
     assert not differences(transform(slow, count=3, horizon_s=60, client=hurried), 1, check=False)
+
+
+def test_nobody_is_parked_over_a_refresh_that_makes_the_leader_rejoin() -> None:
+    client = replace(EARLIEST, metadata_max_age_us=20 * S)
+    more = entry(15 * S, AddPartitions(topic="t", to=7))
+    assert not differences(transform(more, count=3, horizon_s=60, client=client), 1, check=False)
 
 
 def killed_at(at_us: int) -> Scenario:

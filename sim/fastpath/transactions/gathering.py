@@ -60,7 +60,7 @@ def members(parked: Sequence[Parked], clear_until_us: int) -> Members:
         other_key=np.array([one.path.keys["other"] for one in clients], np.uint64),
         beat_key=np.array([one.path.keys["heartbeat"] for one in clients], np.uint64),
         producer_id=np.array([one.transactions.output.producer_id for one in clients]),
-        limit_us=np.array([min(clear_until_us, own_limit_us(one)) for one in clients]),
+        limit_us=np.array([min(clear_until_us, one.suspension.next_start) for one in clients]),
         patience_us=np.array([_patience_us(one) for one in clients]),
         most=np.array([LAST_EPOCH - 2 - one.transactions.output.epoch for one in clients]),
     )
@@ -70,11 +70,6 @@ def _pace_of(client: TransactionalClient) -> Pace:
     """It is the same whatever waits."""
     held = client.consumption.partitions
     return client.fetcher.pacing.pace(len(held), Load(client.books.ledger.rate_of(held), 0.0))
-
-
-def own_limit_us(client: TransactionalClient) -> int:
-    """Before that it goes on by itself: a pause, or a refresh of metadata that waits behind a fetch."""
-    return min(client.alarms.metadata.deadline, client.suspension.next_start)
 
 
 def _patience_us(client: TransactionalClient) -> int:

@@ -17,7 +17,7 @@ from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Ahead, Done, Told
 from groupsim.sim.fastpath.transactions.books import foretell, tell_requests, tell_services, writes
 from groupsim.sim.fastpath.transactions.cycle import CycleLaw
-from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, own_limit_us, standing, surface
+from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, standing, surface
 from groupsim.sim.fastpath.transactions.resumption import go_on
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
 from groupsim.sim.randomness import name_hash
@@ -75,7 +75,7 @@ class Parking:
 
     def _may_wait(self, client: TransactionalClient, now: int) -> bool:
         """Whether what follows is worth it, and like that of those who wait already."""
-        is_far = own_limit_us(client) >= now + _WORTH_US and not self._env.is_replaying
+        is_far = client.suspension.next_start >= now + _WORTH_US and not self._env.is_replaying
         is_alike = not self._parked or self._parked[0].client.path.law is client.path.law
         return is_far and is_alike and _is_plain(client) and self._is_calm(client)
 
@@ -85,7 +85,8 @@ class Parking:
         works_us = now + wait_us + 2 * (self._host.trip_us + self._host.append_us)
         if self._next_sample(now) <= works_us or not all(map(self._is_sound, self._consumers)):
             return False
-        in_sight = self._env.next_process_us(now + _WORTH_US), self._next_long_pause(now), self._next_expiry()
+        process_us, refresh_us = self._env.next_process_us(now + _WORTH_US), self._next_refresh()
+        in_sight = process_us, refresh_us, self._next_long_pause(now), self._next_expiry()
         self._clear_until_us = min(*in_sight, self._horizon_us)
         if self._clear_until_us < now + _WORTH_US:
             return False
@@ -102,6 +103,7 @@ class Parking:
         return (
             consumer.crash is None
             and client.fetcher.reaches_everything
+            and not client.metadata.has_news
             and client.alarms.max_poll.deadline == FOREVER
             and (schedule is None or schedule.longest_us < client.config.max_poll_interval_us)
             and client.command is None
@@ -112,6 +114,11 @@ class Parking:
             and loop.stuck_until <= self._env.now
             and client.transactions.owns_id
         )
+
+    def _next_refresh(self) -> int:
+        """When a leader asks for metadata, which waits behind a fetch and may tell it to rejoin, microseconds."""
+        alive = (one.incumbent for one in self._consumers if one.incumbent is not None)
+        return min((one.alarms.metadata.deadline for one in alive), default=FOREVER)
 
     def _next_expiry(self) -> int:
         """When the session of one ends who is dead, microseconds."""
