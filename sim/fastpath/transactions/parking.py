@@ -104,7 +104,7 @@ class Parking:
             consumer.crash is None
             and client.fetcher.reaches_everything
             and not client.metadata.has_news
-            and client.alarms.max_poll.deadline == FOREVER
+            and (loop.is_held or client.alarms.max_poll.deadline == FOREVER)
             and (schedule is None or schedule.longest_us < client.config.max_poll_interval_us)
             and client.command is None
             and client.frozen is None
