@@ -46,7 +46,7 @@ from groupsim.sim.protocol.transactions.states import TransactionState
 from groupsim.sim.randomness import mean_of, name_hash
 from groupsim.sim.units import MS
 
-RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
+_RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
 """``add.partitions.to.txn.retry.backoff.ms`` and its maximum: a leader asks again, and then tells the producer."""
 _COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
 _TOLD: Final = {
@@ -87,8 +87,8 @@ class Transactions:
         Level of transaction.version.
     shards : dict of Name to TransactionShard
         By partition of ``__transaction_state``.
-    trip_us, service_us, append_us : int, microseconds
-        Of a message between brokers, of a request at one, and of an append.
+    trip_us, service_us, append_us, retry_us : int, microseconds
+        Of a message between brokers, of a request at one, of an append, and until a leader asks a coordinator again.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class Transactions:
         self.version = self._config.version
         self.trip_us = max(1, mean_of(cluster.network.latency))
         self.service_us, self.append_us = cluster.timing.service_us, cluster.timing.append_us
+        self.retry_us = _RETRY_US
         self._ids = count()
         self._shards = [self._new_shard(number) for number in range(self._config.topic_partitions)]
         self.shards = {one.name: one for one in self._shards}
@@ -268,7 +269,7 @@ class Transactions:
                 self._reply(exchange, Acknowledgement(Error.NOT_ENOUGH_REPLICAS))
             elif is_early and self._env.now - since_us < _RETRIES_US:
                 key = self.shard_of(body.transactional_id).key
-                self._env.at(self._env.now + RETRY_US, key, lambda _: self._produce(exchange, since_us))
+                self._env.at(self._env.now + self.retry_us, key, lambda _: self._produce(exchange, since_us))
             else:
                 self._reply(exchange, Acknowledgement(_TOLD.get(error, error)))
 

@@ -13,7 +13,7 @@ from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.pace import Load, Pace
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import RETRY_US, Transactions
+from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.chain import Surface
 from groupsim.sim.fastpath.transactions.columns import Held, Members, Standing, paces
 from groupsim.sim.protocol.transactions.messages import LAST_EPOCH
@@ -43,7 +43,7 @@ def surface(group: GroupHost, host: Transactions, client: TransactionalClient) -
     law = client.path.law
     assert law is not None
     return Surface(
-        client.world.timing.poll_us, host.trip_us, host.service_us, host.append_us, RETRY_US,
+        client.world.timing.poll_us, host.trip_us, host.service_us, host.append_us, host.retry_us,
         group.watermark, law, client.path.waits("heartbeat"),
     )  # fmt: skip
 
