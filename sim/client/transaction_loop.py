@@ -60,6 +60,14 @@ class TransactionLoop:
     client : Incarnation
     poll_loop, fetcher, in_flight
         Of that client.
+
+    Attributes
+    ----------
+    life : ProducerLife
+    output : TransactionOutput
+    requests : ProducerRequests
+    timeout_us : int, microseconds
+        ``transaction.timeout.ms``.
     """
 
     def __init__(self, client: Incarnation, poll_loop: PollLoop, fetcher: Fetcher, in_flight: InFlight) -> None:

@@ -181,9 +181,10 @@ class TransactionShard:
         self._decided[name] = record
         self.marked_at(max(moment, self._env.moment), markers, decided.partitions)
 
-    def metadata(self, name: str) -> TransactionMetadata:
-        """What is known of an id, all that was foreseen included."""
-        return self._machine.transactions[name].metadata
+    def metadata(self, name: str) -> TransactionMetadata | None:
+        """What is known of an id, all that was foreseen included; None: nothing, or nothing any more."""
+        known = self._machine.transactions.get(name)
+        return None if known is None else known.metadata
 
     def free_from(self, name: str) -> int:
         """When what was foreseen of an id is over, microseconds."""

@@ -151,6 +151,7 @@ class Transactions:
         """
         shard, number = self.shard_of(name), self.offsets_partition_of(self._group_of[name])
         known = shard.metadata(name)
+        assert known is not None
         before = replace(known, epoch=known.epoch + transactions - 1)
         begun = before.added(ended_us, (*partitions, (OFFSETS_TOPIC, number)), self.version)
         decided = begun.ended(ended_us, is_committed=True, version=self.version, next_producer_id=NO_PRODUCER_ID)
@@ -161,6 +162,8 @@ class Transactions:
     def is_owned(self, name: str, producer_id: int, epoch: int) -> bool:
         """Whether nobody has asked for an id since this producer did; it may not have heard of its last commit."""
         known = self.shard_of(name).metadata(name)
+        if known is None:
+            return False
         has_committed = known.state in _COMMITTED and known.epoch == epoch + 1
         return known.producer_id == producer_id and (known.epoch == epoch or has_committed)
 
