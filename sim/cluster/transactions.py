@@ -167,6 +167,11 @@ class Transactions:
         has_committed = known.state in _COMMITTED and known.epoch == epoch + 1
         return known.producer_id == producer_id and (known.epoch == epoch or has_committed)
 
+    def kept_until_us(self, name: str) -> int:
+        """Until when an id is known that nobody uses, microseconds."""
+        known = self.shard_of(name).metadata(name)
+        return 0 if known is None else known.update_us + self._config.id_expiration_us
+
     def node_of(self, transactional_id: str) -> int:
         """Broker of its first coordinator."""
         return self.shard_of(transactional_id).first_node

@@ -79,6 +79,7 @@ def test_while_members_die(timeline: list[Entry], more: dict[str, Any]) -> None:
 def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
     """Members that mostly go from one transaction to the next: some read little, some find a batch each time."""
     timing = Timing(append_us=draw(st.sampled_from([MS, 20 * MS])), service_us=draw(st.sampled_from([10, 300, 3 * MS])))
+    forgetful = TransactionConfig(id_expiration_us=draw(st.sampled_from([9, 86_400])) * S, remove_interval_us=3 * S)
     processing = replace(
         WORK, per_record=lasting(draw(st.sampled_from([100, 2 * MS, 5 * MS]))),
         per_poll_us=draw(st.sampled_from([1, 50, 300])) * MS, poll_timeout_us=draw(st.sampled_from([50, 500])) * MS,
@@ -90,7 +91,7 @@ def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "count": draw(st.integers(1, 4)), "partitions": draw(st.sampled_from([1, 4, 7])),
-        "rate": draw(st.sampled_from([300, 2_000, 10_000])), "cluster": replace(JITTER, timing=timing),
+        "rate": draw(st.sampled_from([300, 2_000, 10_000])), "cluster": replace(JITTER, timing=timing, transactions=forgetful),
         "processing": processing, "client": client,
     }  # fmt: skip
 

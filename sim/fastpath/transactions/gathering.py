@@ -48,9 +48,11 @@ def surface(group: GroupHost, host: Transactions, client: TransactionalClient) -
     )  # fmt: skip
 
 
-def members(parked: Sequence[Parked], clear_until_us: int) -> Members:
+def members(host: Transactions, parked: Sequence[Parked], clear_until_us: int) -> Members:
     """What they are; nothing disturbs anybody before ``clear_until_us``."""
     clients = [one.client for one in parked]
+    kept_us = [host.kept_until_us(one.transactions.life.transactional_id) for one in clients]
+    pauses_us = [one.suspension.next_start for one in clients]
     return Members(
         slots=np.array([one.consumption.slot for one in clients]),
         pace=paces([_pace_of(one) for one in clients]),
@@ -60,7 +62,7 @@ def members(parked: Sequence[Parked], clear_until_us: int) -> Members:
         other_key=np.array([one.path.keys["other"] for one in clients], np.uint64),
         beat_key=np.array([one.path.keys["heartbeat"] for one in clients], np.uint64),
         producer_id=np.array([one.transactions.output.producer_id for one in clients]),
-        limit_us=np.array([min(clear_until_us, one.suspension.next_start) for one in clients]),
+        limit_us=np.minimum(np.minimum(kept_us, pauses_us), clear_until_us),
         patience_us=np.array([_patience_us(one) for one in clients]),
         most=np.array([LAST_EPOCH - 2 - one.transactions.output.epoch for one in clients]),
     )

@@ -166,7 +166,7 @@ class Parking:
         parked, self._parked = self._parked, []
         law = CycleLaw(self._group.books.ledger, surface(self._group, self._host, parked[0].client))
         held, begun = holdings(self._group.books, parked)
-        ahead = Ahead(law, members(parked, self._clear_until_us), held, standing(self._host, parked), begun)
+        ahead = Ahead(law, members(self._host, parked, self._clear_until_us), held, standing(self._host, parked), begun)
         told = ahead.run()
         if told:
             self._tell(parked, told)
