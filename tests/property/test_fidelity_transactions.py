@@ -91,8 +91,8 @@ def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "count": draw(st.integers(1, 4)), "partitions": draw(st.sampled_from([1, 4, 7])),
-        "rate": draw(st.sampled_from([300, 2_000, 10_000])), "cluster": replace(JITTER, timing=timing, transactions=forgetful),
-        "processing": processing, "client": client,
+        "rate": draw(st.sampled_from([300, 2_000, 10_000])), "processing": processing,
+        "cluster": replace(JITTER, timing=timing, transactions=forgetful), "client": client,
     }  # fmt: skip
 
 
