@@ -1,6 +1,6 @@
 """What runs of groups that produce take, told before they begin.
 
-Each of their transactions is carried out, so that a run goes on at the pace of its beginning, which is measured. Other
+Where each of their transactions is carried out a run goes on at the pace of its beginning, which is measured. Other
 groups cost next to nothing while nothing happens: their beginning says nothing of the rest.
 """
 
