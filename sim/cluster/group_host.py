@@ -67,6 +67,8 @@ class GroupHost:
         Members may be on their way through a phase of a rebalance together (`FastPath.settle_readers`).
     node : int
         Broker of the coordinator that it has, or had last.
+    watermark
+        As given.
     log : GroupLog
     follows_topics : bool
         The coordinator looks at metadata, not the members.
@@ -84,7 +86,7 @@ class GroupHost:
         name = self.name = spec.name
         self.cluster: Cluster = scenario.cluster
         self._service_us = scenario.cluster.timing.service_us
-        self._watermark = watermark
+        self.watermark = watermark
         timeout_us = scenario.cluster.broker_config.offsets_commit_timeout_us
         self.books = GroupBooks(env, scenario, spec, catalog, slots)
         self.log = GroupLog(timeout_us, watermark, self.books.ledger.offsets)
@@ -124,7 +126,7 @@ class GroupHost:
             return
         may_decide = self.fast_path.before_request(asked, is_given_up=exchange.abandoned)
         outcome = self._work(now, exchange, asked)
-        if self._watermark.is_behind:
+        if self.watermark.is_behind:
             self._hold_back(now, outcome)
         if may_decide or outcome.facts or outcome.tasks:
             self._settle(outcome)
@@ -192,12 +194,12 @@ class GroupHost:
         batch, outcome.batch = outcome.batch, None
         if batch is None:
             return
-        if self._watermark.refuses and batch.records:
+        if self.watermark.refuses and batch.records:
             extend(outcome, self._give_up(now, batch, Error.NOT_ENOUGH_REPLICAS))
             self._append(now, outcome)
             return
         self.log.append(now, batch)
-        if not self._watermark.is_stalled:
+        if not self.watermark.is_stalled:
             self._committed(now + outcome.charged_us, batch)
 
     def _hold_back(self, now: int, outcome: Outcome) -> None:
@@ -215,9 +217,9 @@ class GroupHost:
 
     def _acknowledge(self, now: int, reply: Reply, batch: Batch) -> None:
         """What is answered when it is in the log; offsets count at once."""
-        exchange, committed_us = exchange_of(reply), self._watermark.passes(now)
+        exchange, committed_us = exchange_of(reply), self.watermark.passes(now)
         if isinstance(exchange.body, OffsetCommit):
-            committed_us = self._watermark.appends(now)  # the wait for followers is in the answer's latency
+            committed_us = self.watermark.appends(now)  # the wait for followers is in the answer's latency
             self.fast_path.renewed(now, exchange.body.member_id)
             for record in batch.records:
                 moment = (now, exchange.connection.request_key)
@@ -228,11 +230,6 @@ class GroupHost:
         elif batch.number != _WRITES_NOTHING:
             self.books.requests.count_busy((exchange.sent_us,))
         self._answer(told(reply), committed_us + self._service_us)
-
-    @property
-    def watermark(self) -> Watermark:
-        """Of its offsets partition."""
-        return self._watermark
 
     @property
     def _deadline(self) -> int:
@@ -321,7 +318,7 @@ class GroupHost:
     @property
     def is_calm(self) -> bool:
         """Whether it has a coordinator that can work, and appends are committed at once: members may be quiet."""
-        return self.is_active and not self._watermark.is_stalled and not self._loop.is_held
+        return self.is_active and not self.watermark.is_stalled and not self._loop.is_held
 
     def unload(self) -> None:
         """The broker leads the group's partition no more: whoever waits is told so (``GMM.onUnloaded``)."""
@@ -351,7 +348,7 @@ class GroupHost:
     def on_watermark(self) -> None:
         """The high watermark stands still, or goes on: then all that was held is committed."""
         outcome, now = Outcome(), self._env.now
-        for batch in [] if self._watermark.is_stalled else self.log.release():
+        for batch in [] if self.watermark.is_stalled else self.log.release():
             self._committed(now, batch)
             if batch.is_awaited:
                 extend(outcome, self.machine.on_appended(now, batch.number, Error.NONE))

@@ -84,7 +84,7 @@ class Ahead:
         self._size = len(members.slots)
         self._rows: Rows = np.arange(self._size)
         self._members, self._held, self._standing, self._begun = members, held, standing, begun
-        self._first = [begun[held.member == row] for row in range(self._size)]
+        self._first = [begun[held.part(row)] for row in range(self._size)]
         self._told: list[Told] = []
         self._places: list[tuple[Standing, Told | None, int]] = [(standing, None, -1)] * self._size
 

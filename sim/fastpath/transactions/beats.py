@@ -71,7 +71,8 @@ def _steps(
 ) -> tuple[Column, Column]:  # fmt: skip
     """When the step in hand began, and the first wake at or after ``until``; a wake inside poll() comes as that ends.
 
-    The application is inside poll() from ``begin`` until it ``leaves``. ``goes_on``: steps that end before ``until`` do
+    The application is inside poll() from ``begin`` until it ``leaves``. With ``goes_on`` each step that ends before
+    ``until`` is over, though the wake waits for the end of poll().
     """
     while True:
         over = since + step_us

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.foretold import Foretold
 from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.books.levels import Levels
 from groupsim.sim.books.output_history import MARKER
 from groupsim.sim.fastpath.transactions.ahead import Told
 from groupsim.sim.fastpath.transactions.columns import Column, Rows
@@ -71,7 +71,7 @@ def _writes(one: Told, shard_key: Column, request_key: Column) -> list[Writes]:
     parts = np.flatnonzero((rest > 0) & one.counts[held.member])
     member = held.member[parts]
     key = np.where(commit.asks, shard_key, request_key)
-    output, marked = touched(one)
+    output, marked = _touched(one)
     ones = np.ones(len(early), np.int64)
     return [
         Writes(
@@ -82,7 +82,7 @@ def _writes(one: Told, shard_key: Column, request_key: Column) -> list[Writes]:
     ]
 
 
-def touched(one: Told) -> tuple[Column, Rows]:
+def _touched(one: Told) -> tuple[Column, Rows]:
     """Output partitions that transactions have written to, and by which row, each once."""
     held, batch = one.held, one.cycle.batch
     parts = np.flatnonzero((batch.target > batch.begun) & one.counts[held.member])
@@ -100,26 +100,24 @@ def foretell(ledger: Ledger, told: Sequence[Told], rows: int, ticks: Column) -> 
         for tick in ticks[np.searchsorted(ticks, first) : np.searchsorted(ticks, last, side="right")].tolist():
             there = (one.standing.back_us <= tick) & (tick <= one.cycle.after.back_us) & one.counts
             for index in np.flatnonzero(there).tolist():
-                parts = np.flatnonzero(one.held.member == index)
                 row = int(one.rows[index])
-                held[row] = one.held.positions[parts]
-                known[row][tick] = _processed(ledger, one, index, parts, tick)
+                held[row] = one.held.positions[one.held.part(index)]
+                known[row][tick] = _processed(ledger, one, index, tick)
     return [
         None if positions is None else Foretold(positions, np.array([*by]), np.array([*by.values()]))
         for positions, by in zip(held, known, strict=True)
     ]
 
 
-def _processed(ledger: Ledger, one: Told, row: int, parts: Rows, tick: int) -> Column:
-    """How far a row has got at an instant of one transaction; as `Ledger.processed` has it. Shape (n,)."""
-    batch, held, elapsed = one.cycle.batch, one.held, tick - int(one.standing.back_us[row])
+def _processed(ledger: Ledger, one: Told, row: int, tick: int) -> Column:
+    """How far a row has got at an instant of one transaction. Shape (n,)."""
+    batch, held, part, began_us = one.cycle.batch, one.held, one.held.part(row), int(one.standing.back_us[row])
     if tick >= batch.polls_us[row]:
-        return batch.target[parts]
-    positions, begun, capacity = held.positions[parts], batch.begun[parts], one.members.pace.capacity[row]
-    there = np.maximum(ledger.produced(tick, positions), begun)
-    if capacity * elapsed >= batch.backlog[row] + held.rate[row] * elapsed:
-        return there
-    lengths, which = np.array([len(parts)]), np.zeros(len(parts), np.intp)
-    levels = Levels(np.array([capacity]), lengths, positions, batch.offered[parts], held.mrps[parts])
-    past = np.full(len(parts), elapsed, np.float64)
-    return levels.whole(which, levels.places(which, positions), past, begun, there)
+        return batch.target[part]
+    capacity, rate = float(one.members.pace.capacity[row]), float(held.rate[row])
+    service = Holding(
+        int(one.members.slots[row]), capacity, held.positions[part], batch.begun[part], since=began_us,
+        backlog=float(batch.backlog[row]), total_rate=rate, running=True,
+    )  # fmt: skip
+    service.share(batch.offered[part], held.mrps[part])
+    return ledger.positions(service, tick)

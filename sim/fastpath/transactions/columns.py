@@ -134,6 +134,10 @@ class Held:
         rate = np.add.reduceat(mrps, begins) / 1e9
         return cls(positions, np.repeat(np.arange(len(lengths)), lengths), output, lengths, begins, mrps, rate)
 
+    def part(self, row: int) -> slice:
+        """Where those of one member are."""
+        return slice(int(self.begins[row]), int(self.begins[row] + self.lengths[row]))
+
     def parts(self, rows: Rows) -> NDArray[np.bool_]:
         """Which partitions are those of some members."""
         kept = np.zeros(len(self.lengths), np.bool_)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.books.production import Offsets
 from groupsim.sim.client.pace import Load
 from groupsim.sim.client.poll_schedule import NOT_INSIDE
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Done, Told
-from groupsim.sim.fastpath.transactions.books import touched
 from groupsim.sim.protocol.producer.batches import Origin
 
 
@@ -30,8 +28,8 @@ def go_on(group: GroupHost, host: Transactions, client: TransactionalClient, don
 
 def _show(client: TransactionalClient, done: Done, last: Told) -> None:
     """The client stands at the end of its last transaction."""
-    standing, cycle, held = done.standing, last.cycle, client.consumption.holding
-    target, polls_us = _target(last, done.row), int(cycle.batch.polls_us[done.row])
+    standing, batch, held = done.standing, last.cycle.batch, client.consumption.holding
+    target, polls_us = batch.target[last.held.part(done.row)], int(batch.polls_us[done.row])
     client.in_flight.numbers.update(other=int(standing.other[0]), heartbeat=int(standing.beats[0]))
     client.machine.restore_heartbeats(int(standing.beat_due_us[0]), int(standing.waits_since_us[0]))
     frontier = client.books.ledger.frontier
@@ -39,7 +37,7 @@ def _show(client: TransactionalClient, done: Done, last: Told) -> None:
     client.books.ledger.samples.foretold.pop(held.slot, None)
     held.offset = target
     pacing, began_us = client.fetcher.pacing, int(last.standing.back_us[done.row])
-    load = Load(float(last.held.rate[done.row]), float(cycle.batch.backlog[done.row]))
+    load = Load(float(last.held.rate[done.row]), float(batch.backlog[done.row]))
     schedule = pacing.new_schedule(began_us, pacing.pace(len(target), load), load, began_us, NOT_INSIDE)
     client.poll_loop.schedule, client.poll_loop.held_us = schedule, polls_us
     to = dict(zip(held.partitions.tolist(), target.tolist(), strict=True))
@@ -48,18 +46,14 @@ def _show(client: TransactionalClient, done: Done, last: Told) -> None:
 
 def _tell(group: GroupHost, host: Transactions, client: TransactionalClient, done: Done, last: Told) -> None:
     """Coordinators know of the last transaction, and the books of all."""
-    loop, commit, row = client.transactions, last.cycle.commit, done.row
-    target, positions = _target(last, row), client.consumption.partitions
+    loop, batch, commit, row = client.transactions, last.cycle.batch, last.cycle.commit, done.row
+    part, positions = last.held.part(row), client.consumption.partitions
+    target = batch.target[part]
     group.offsets.commit_in_transaction(positions, target, int(commit.noted_us[row]))
-    numbers, rows = touched(last)
-    partitions = tuple((loop.output.topic, number) for number in numbers[rows == row].tolist())
+    numbers = np.unique(last.held.output[part][target > batch.begun[part]])
+    partitions = tuple((loop.output.topic, number) for number in numbers.tolist())
     name, ended_us, marked_us = loop.life.transactional_id, int(commit.ended_us[row]), int(commit.marked_us[row])
     host.pass_over(name, done.transactions, partitions, ended_us, marked_us)
     stretches = map(Origin, positions.tolist(), done.begun.tolist(), target.tolist())
     producer = loop.output.producer_id, loop.output.epoch
     group.books.transactions.pass_over(name, producer, done.transactions, stretches)
-
-
-def _target(last: Told, row: int) -> Offsets:
-    target: Offsets = last.cycle.batch.target[np.flatnonzero(last.held.member == row)]
-    return target
