@@ -33,11 +33,13 @@ class Block(NamedTuple):
         below ``offset`` needs nobody any more; PRODUCE: produced at another rate.
     partitions : int32 array, shape (k,)
         Each at most once.
-    time, offset : int, or int64 array of shape (k,)
+    time : int, or int64 array of shape (k,)
+        With ``lengths`` one for each of them.
+    offset : int, or int64 array of shape (k,)
     first : int
         Index of the first row's service, or of its production.
     lengths : int64 array, or None
-        Rows of each service; None: all rows are of one. Productions have a row each.
+        Rows of each service, or of what rests at one time; None: all rows are of one. Productions have a row each.
     """
 
     kind: int
@@ -117,16 +119,18 @@ class OffsetLog:
         backlog: NDArray[np.float64], rate: NDArray[np.float64], capacity: NDArray[np.float64], load: Load,
     ) -> None:  # fmt: skip
         """The same of many consumers: arrays of shape (n,); partitions and offsets one consumer after the other."""
-        self._add(Block(SERVE, partitions, np.repeat(times, lengths), offset, self._served, lengths))
+        self._add(Block(SERVE, partitions, times, offset, self._served, lengths))
         self._services.append((slots, times, backlog, rate, capacity))
         self._loads.append(load)
         self._lengths.append((lengths,))
         self._served += len(slots)
         self.latest = None
 
-    def rest(self, time: Any, partitions: Positions, offset: Any) -> None:
+    def rest(
+        self, time: Any, partitions: Positions, offset: Any, lengths: NDArray[np.int64] | None = None
+    ) -> None:  # fmt: skip
         """Nobody serves these any more; they have been processed up to ``offset``."""
-        self._add(Block(REST, partitions, time, offset))
+        self._add(Block(REST, partitions, time, offset, lengths=lengths))
 
     def raise_to(self, time: Any, partitions: Positions, offset: Any) -> None:
         """What is below ``offset`` needs nobody any more, whoever consumes these."""

@@ -7,6 +7,7 @@ follows from batches and markers in the order of their offsets, so it is worked 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ Column = NDArray[np.int64]
 MARKER: Final = 0
 """Instead of a number of records."""
 _COLUMNS: Final = 6
+_AT_ONCE: Final = 1 << 15
+"""So many rows at least are worked on at once: more are not at a processor's hand."""
 
 
 class OutputFigures(NamedTuple):
@@ -49,7 +52,7 @@ class OutputHistory:
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, ...]] = []
-        self._blocks: list[Column] = []
+        self._blocks: list[tuple[Column, ...]] = []
 
     def note(self, place: int, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
         """A batch, or a `MARKER`, is committed now, and was written then."""
@@ -57,21 +60,45 @@ class OutputHistory:
 
     def note_all(self, place: Column, time: Column, key: Column, producer_id: Column, records: Column) -> None:
         """`note`, of many that are committed when they are written. Shapes (n,)."""
-        self._blocks.append(np.stack([place, time, key, time, producer_id, records]))
+        self._blocks.append((place, time, key, time, producer_id, records))
 
     def figures(self, horizon: int) -> dict[int, OutputFigures]:
         """Of each place that has been written to."""
         rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS).T
-        columns = np.concatenate([rows, *self._blocks], axis=1)
-        if not columns.shape[1]:
-            return {}
-        return _Ordered(columns[:, np.lexsort(columns[2::-1])], horizon).figures()
+        columns = [np.concatenate(parts) for parts in zip(rows, *self._blocks, strict=True)]
+        figures: dict[int, OutputFigures] = {}
+        for some in _portions(columns[0]):
+            found = [column[some] for column in columns]
+            order = _order(*found[:3])
+            figures |= _Ordered([column[order] for column in found], horizon).figures()
+        return figures
+
+
+def _portions(place: Column) -> Iterator[NDArray[np.intp]]:
+    """Rows of one place after the other, so many places at once that it is worth it."""
+    order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
+    ends, begin = np.cumsum(np.bincount(place)), 0
+    while begin < len(place):
+        end = int(ends[min(int(np.searchsorted(ends, begin + _AT_ONCE)), len(ends) - 1)])
+        yield order[begin:end]
+        begin = end
+
+
+def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:
+    """By place, time and key: most rows are nearly in order, and few have the time of another one."""
+    moment = (place - place.min()) * (time.max() + 1) + time
+    order = np.argsort(moment, kind="stable")
+    moment, key = moment[order], key[order]
+    is_tied = moment[1:] == moment[:-1]
+    tied = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
+    order[tied] = order[tied][np.lexsort((key[tied], moment[tied]))]
+    return order
 
 
 class _Ordered:
     """Rows in the order of places and offsets; indices of rows stand for moments."""
 
-    def __init__(self, columns: Column, horizon: int) -> None:
+    def __init__(self, columns: Sequence[Column], horizon: int) -> None:
         self._place, time, self._key, self._written_us, self._producer, self._records = columns
         self._time = np.append(time, horizon)
         is_first = np.append(True, self._place[1:] != self._place[:-1])
@@ -88,7 +115,7 @@ class _Ordered:
 
     def _transactions(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows by which transactions begin, ascending, and the row of each one's marker; or the end of its place."""
-        order = np.lexsort((self._producer, self._place))
+        order = np.argsort(self._producer, kind="stable")
         place, producer, is_marker = self._place[order], self._producer[order], self._records[order] == MARKER
         is_other = np.append(True, (place[1:] != place[:-1]) | (producer[1:] != producer[:-1]))
         opens = ~is_marker & (is_other | np.append(True, is_marker[:-1]))

@@ -354,11 +354,14 @@ def _columns(blocks: Sequence[Block]) -> tuple[NDArray[np.int8], Integers, Integ
     end = 0
     for block, length in zip(blocks, lengths, strict=True):
         begin, end = end, end + length
-        time[begin:end], offset[begin:end] = block.time, block.offset
-        if block.lengths is not None:
+        offset[begin:end] = block.offset
+        if block.lengths is None:
+            time[begin:end] = block.time
+            if block.kind == PRODUCE:
+                reference[begin:end] += np.arange(length)
+        else:
+            time[begin:end] = np.repeat(block.time, block.lengths)
             reference[begin:end] += np.repeat(np.arange(len(block.lengths)), block.lengths)
-        elif block.kind == PRODUCE:
-            reference[begin:end] += np.arange(length)
     return kind, partition, time, offset, reference
 
 

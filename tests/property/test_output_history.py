@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupsim.sim.books import output_history
 from groupsim.sim.books.output_history import MARKER, NOTHING_WRITTEN, OutputFigures, OutputHistory
 from groupsim.sim.protocol.producer.batches import RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
@@ -17,7 +18,7 @@ from groupsim.sim.protocol.transactions.messages import TV2, WriteTxnMarkers
 pytestmark = pytest.mark.property
 
 STEPS = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=60
+    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=20, max_size=60
 )
 """Place, producer id, records (0: a marker), microseconds since the last one."""
 
@@ -63,8 +64,8 @@ class Watched:
         return OutputFigures(end, stable, self.markers, self.lag, blocked, waited)
 
 
-@given(STEPS, st.booleans())
-def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool) -> None:
+@given(STEPS, st.booleans(), st.sampled_from([1, 8, 1 << 15]))
+def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool, at_once: int) -> None:
     history, logs, now = OutputHistory(), [Watched() for _ in range(3)], 10
     rows = []
     for number, (place, producer, records, after) in enumerate(steps):
@@ -75,6 +76,8 @@ def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_co
             history.note(place, (now, number), now, producer, records or MARKER)
     if in_columns:
         history.note_all(*np.array(rows[::-1], np.int64).T)
-    found = history.figures(now + 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_history, "_AT_ONCE", at_once)
+        found = history.figures(now + 5)
     for place, one in enumerate(logs):
         assert found.get(place, NOTHING_WRITTEN) == one.figures(now + 5)

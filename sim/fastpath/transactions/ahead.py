@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Rows, Standing
 from groupsim.sim.fastpath.transactions.cycle import Cycle, CycleLaw
 
-_CELLS: Final = 1 << 21
-"""So many transactions times partitions are worked out at once: what they leave has to be kept until it is told."""
+_CELLS: Final = 1 << 18
+"""So many transactions times partitions are told at once: until then all of what they leave has to be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,23 +87,44 @@ class Ahead:
         self._members, self._held, self._standing, self._begun = members, held, standing, begun
         self._first = [begun[held.part(row)] for row in range(self._size)]
         self._told: list[Told] = []
+        self._told_before = 0
+        self._sure = np.zeros(self._size, np.intp)
+        """After how many transactions each was for the last time without a heartbeat on its way."""
         self._places: list[tuple[Standing, Told | None, int]] = [(standing, None, -1)] * self._size
+        self._transactions, self._took, self._longest = np.zeros((3, self._size), np.int64)
 
-    def run(self) -> list[Told]:
-        """All transactions that can be told."""
-        steps = max(_CELLS // len(self._begun), 1)
-        while self._rows.size and len(self._told) < steps:
+    def run(self) -> Iterator[Sequence[Told]]:
+        """All transactions that can be told, some at a time."""
+        while self._rows.size:
             cycle = self._law.cycle(self._members, self._held, self._standing, self._begun)
-            goes_on = cycle.is_told & (len(self._told) < self._members.most)
+            goes_on = cycle.is_told & (self._told_before + len(self._told) < self._members.most)
             if np.count_nonzero(goes_on) < len(goes_on):
                 self._part_with(goes_on)
-            else:
-                every = np.ones(len(self._rows), np.bool_)
-                self._told.append(Told(self._rows, self._members, self._held, self._standing, cycle, every))
-                self._standing, self._begun = cycle.after, cycle.batch.target
-        self._part_with(np.zeros(len(self._rows), np.bool_))
-        self._told = [one for one in self._told if np.count_nonzero(one.counts)]
-        return self._told
+                continue
+            self._go_on(cycle)
+            if len(self._told) * len(self._begun) >= _CELLS:
+                # Who parts may take back what it did since it was sure; the one before that shows where it stands.
+                yield self._tell(int(self._sure[self._rows].min()) - self._told_before - 1)
+        yield self._tell(len(self._told))
+
+    def _go_on(self, cycle: Cycle) -> None:
+        every = np.ones(len(self._rows), np.bool_)
+        self._told.append(Told(self._rows, self._members, self._held, self._standing, cycle, every))
+        self._standing, self._begun = cycle.after, cycle.batch.target
+        is_sure = self._standing.answered_us < self._standing.back_us
+        self._sure[self._rows[is_sure]] = self._told_before + len(self._told)
+
+    def _tell(self, transactions: int) -> Sequence[Told]:
+        """The first so many of those that have not been told."""
+        number = max(transactions, 0)
+        told, self._told = self._told[:number], self._told[number:]
+        self._told_before += number
+        for one in told:
+            rows, took_us = one.rows[one.counts], (one.cycle.after.back_us - one.cycle.batch.polls_us)[one.counts]
+            self._transactions[rows] += 1
+            self._took[rows] += took_us
+            self._longest[rows] = np.maximum(self._longest[rows], took_us)
+        return [one for one in told if np.count_nonzero(one.counts)]
 
     def _part_with(self, goes_on: NDArray[np.bool_]) -> None:
         """Those who do not go on here take their steps as events."""
@@ -115,10 +137,8 @@ class Ahead:
 
     def _place(self, index: int) -> tuple[Standing, Told | None, int]:
         """Where one goes on: with the last transaction at the end of which no heartbeat is on its way."""
-        row, standing, index_of = self._rows[index], self._standing.of(np.array([index])), -1
+        row, standing = self._rows[index], self._standing.of(np.array([index]))
         for told in reversed(self._told):
-            if row not in told.rows:
-                break
             index_of = int(np.searchsorted(told.rows, row))
             if standing.answered_us[0] < standing.back_us[0]:
                 return standing, told, index_of
@@ -128,13 +148,9 @@ class Ahead:
 
     def done(self) -> list[Done]:
         """What each has done, by row."""
-        transactions, took, longest = np.zeros((3, self._size), np.int64)
-        for one in self._told:
-            rows, took_us = one.rows[one.counts], (one.cycle.after.back_us - one.cycle.batch.polls_us)[one.counts]
-            transactions[rows] += 1
-            took[rows] += took_us
-            longest[rows] = np.maximum(longest[rows], took_us)
-        columns = (transactions.tolist(), self._places, took.tolist(), longest.tolist(), self._first)
+        columns = (
+            self._transactions.tolist(), self._places, self._took.tolist(), self._longest.tolist(), self._first
+        )  # fmt: skip
         return [
             Done(number, standing, last, row, took_us, took_us_max, begun)
             for number, (standing, last, row), took_us, took_us_max, begun in zip(*columns, strict=True)

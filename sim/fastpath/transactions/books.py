@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,21 @@ def tell_services(ledger: Ledger, told: Sequence[Told]) -> None:
     """Each has served its partitions from poll() to poll(), and stood still from there to the commit."""
     for one in told:
         members, held, batch = one.members, one.held, one.cycle.batch
-        rows, parts = np.flatnonzero(one.counts), one.counts[held.member]
-        positions = held.positions[parts]
+        rows, parts = _which(one)
+        positions, lengths = held.positions[parts], held.lengths[rows]
         ledger.log.serve_all(
-            members.slots[rows], one.standing.back_us[rows], positions, batch.begun[parts], held.lengths[rows],
+            members.slots[rows], one.standing.back_us[rows], positions, batch.begun[parts], lengths,
             batch.backlog[rows], held.rate[rows], members.pace.capacity[rows],
             (positions, batch.offered[parts], held.mrps[parts]),
         )  # fmt: skip
-        ledger.log.rest(batch.polls_us[held.member][parts], positions, batch.target[parts])
+        ledger.log.rest(batch.polls_us[rows], positions, batch.target[parts], lengths)
+
+
+def _which(one: Told) -> tuple[Any, Any]:
+    """Rows that count, and their partitions; all of them most often, so that the log shares their arrays."""
+    if np.count_nonzero(one.counts) == len(one.counts):
+        return slice(None), slice(None)
+    return np.flatnonzero(one.counts), one.counts[one.held.member]
 
 
 def tell_requests(books: GroupBooks, told: Sequence[Told]) -> None:

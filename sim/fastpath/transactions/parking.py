@@ -25,7 +25,7 @@ from groupsim.sim.units import FOREVER, MS, S
 
 _WORTH_US: Final = 5 * S
 """Nobody is parked for less."""
-_SLACK_US: Final = 50 * MS
+_SLACK_US: Final = 200 * MS
 """Beside its next pass a member takes so long until its thread is back again, most often."""
 
 
@@ -167,9 +167,9 @@ class Parking:
         law = CycleLaw(self._group.books.ledger, surface(self._group, self._host, parked[0].client))
         held, begun = holdings(self._group.books, parked)
         ahead = Ahead(law, members(self._host, parked, self._clear_until_us), held, standing(self._host, parked), begun)
-        told = ahead.run()
-        if told:
-            self._tell(parked, told)
+        for told in ahead.run():
+            if told:
+                self._tell(parked, told)
         for one, done in zip(parked, ahead.done(), strict=True):
             self._follow(one, done)
 
@@ -184,7 +184,7 @@ class Parking:
         ticks = np.arange(self._next_sample(parked[0].since_us), last + 1, self._sample_every_us)
         for one, seen in zip(parked, foretell(ledger, told, len(parked), ticks), strict=True):
             if seen is not None:
-                ledger.samples.foretold[one.client.consumption.slot] = seen
+                ledger.samples.foretell(one.client.consumption.slot, seen)
 
     def _follow(self, one: Parked, done: Done) -> None:
         """Let a member go on, at its time; if that is past, late."""
