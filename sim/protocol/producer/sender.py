@@ -138,6 +138,8 @@ class Sender:
         self.epoch = NO_EPOCH
         self.partitions: defaultdict[TopicPartition, SendState] = defaultdict(SendState)
         self.deliveries: list[Delivery] = []
+        self._expires_us = FOREVER
+        """No batch is too old before."""
 
     def identify(self, producer_id: int, epoch: int) -> None:
         """InitProducerId is answered: sequences begin anew."""
@@ -153,6 +155,7 @@ class Sender:
             if last is None or last.attempts or last.records >= self._most:
                 last = ProducerBatch(partition, [], state.sent, ready_us=now + self._config.linger_us)
                 state.batches.append(last)
+                self._expires_us = min(self._expires_us, now + self._config.delivery_timeout_us)
             taken = min(self._most - last.records, records)
             last.produced_us += [now] * taken
             state.sent += taken
@@ -287,12 +290,19 @@ class Sender:
 
     def deadline(self, now: int) -> int:
         """When after now a batch is ready, or too old, microseconds; `FOREVER` if there is none."""
-        batches = [one for state in self.partitions.values() for one in state.batches]
-        waiting = [one.ready_us for one in batches if not one.is_in_flight and one.ready_us > now]
-        return min([FOREVER, *waiting, *(one.created_us + self._config.delivery_timeout_us for one in batches)])
+        ready_us = oldest_us = FOREVER
+        for state in self.partitions.values():
+            for one in state.batches:
+                oldest_us = min(oldest_us, one.produced_us[0])
+                if one.sent_us < 0 and now < one.ready_us < ready_us:
+                    ready_us = one.ready_us
+        self._expires_us = min(oldest_us + self._config.delivery_timeout_us, FOREVER)
+        return min(ready_us, self._expires_us)
 
     def on_deadline(self, now: int) -> None:
         """``failExpiredBatches``: queued or in flight, it is too late. The application is told; the log may have it."""
+        if now < self._expires_us:
+            return
         for partition in sorted(self.partitions):
             state = self.partitions[partition]
             for batch in list(state.batches):
