@@ -47,41 +47,62 @@ class OutputFigures(NamedTuple):
 NOTHING_WRITTEN = OutputFigures(0, 0, 0, 0, 0, 0)
 
 
+class _Block(NamedTuple):
+    """Rows of one place after the other: their columns, and how many there are up to the end of each place."""
+
+    columns: tuple[Column, ...]
+    ends: Column
+
+    @classmethod
+    def of(cls, place: Column, *columns: Column) -> _Block:
+        """Rows in any order."""
+        order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
+        return cls(tuple(column[order] for column in (place, *columns)), np.cumsum(np.bincount(place)))
+
+    def part(self, first: int, end: int) -> tuple[Column, ...]:
+        """Those of some places."""
+        first, end = (int(self.ends[min(one, len(self.ends)) - 1]) if one else 0 for one in (first, end))
+        return tuple(column[first:end] for column in self.columns)
+
+
 class OutputHistory:
     """Of all output partitions of a cluster, each of which has a place."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, ...]] = []
-        self._blocks: list[tuple[Column, ...]] = []
+        self._blocks: list[_Block] = []
 
     def note(self, place: int, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
         """A batch, or a `MARKER`, is committed now, and was written then."""
         self._rows.append((place, *moment, written_us, producer_id, records))
 
     def note_all(self, place: Column, time: Column, key: Column, producer_id: Column, records: Column) -> None:
-        """`note`, of many that are committed when they are written. Shapes (n,)."""
-        self._blocks.append((place, time, key, time, producer_id, records))
+        """`note`, of many that are committed when they are written. Shapes (n,), n > 0."""
+        self._blocks.append(_Block.of(place, time, key, time, producer_id, records))
 
     def figures(self, horizon: int) -> dict[int, OutputFigures]:
         """Of each place that has been written to."""
-        rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS).T
-        columns = [np.concatenate(parts) for parts in zip(rows, *self._blocks, strict=True)]
+        rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS)
+        blocks = [*self._blocks, _Block.of(*rows.T)] if self._rows else self._blocks
         figures: dict[int, OutputFigures] = {}
-        for some in _portions(columns[0]):
-            found = [column[some] for column in columns]
+        for first, end in _portions([block.ends for block in blocks]):
+            parts = zip(*(block.part(first, end) for block in blocks), strict=True)
+            found = [np.concatenate(columns) for columns in parts]
             order = _order(*found[:3])
             figures |= _Ordered([column[order] for column in found], horizon).figures()
         return figures
 
 
-def _portions(place: Column) -> Iterator[NDArray[np.intp]]:
-    """Rows of one place after the other, so many places at once that it is worth it."""
-    order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
-    ends, begin = np.cumsum(np.bincount(place)), 0
-    while begin < len(place):
-        end = int(ends[min(int(np.searchsorted(ends, begin + _AT_ONCE)), len(ends) - 1)])
-        yield order[begin:end]
-        begin = end
+def _portions(ends: Sequence[Column]) -> Iterator[tuple[int, int]]:
+    """Places, from one up to before another, so many at once that it is worth it; each portion has rows."""
+    rows = np.zeros(max(map(len, ends), default=0), np.int64)
+    for one in ends:
+        rows += np.append(one, np.full(len(rows) - len(one), one[-1]))
+    first = done = 0
+    while first < len(rows):
+        end = int(np.searchsorted(rows, done + _AT_ONCE)) + 1
+        yield first, min(end, len(rows))
+        first, done = end, rows[min(end, len(rows)) - 1]
 
 
 def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:

@@ -137,12 +137,13 @@ class OutputPartitions:
         self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column
     ) -> None:  # fmt: skip
         """A group's members have written batches and markers that nobody has looked at. Shapes (n,)."""
-        there, which = np.unique(numbers, return_inverse=True)
-        for number in there.tolist():
+        there = np.flatnonzero(np.bincount(numbers)).tolist()
+        for number in there:
             self.of((topic, number), group)
         places = {partition: place for place, partition in enumerate(self.logs)}
-        place = np.array([places[topic, number] for number in there.tolist()])
-        self._history.note_all(place[which], time, key, producer_id, records)
+        place = np.zeros(there[-1] + 1, np.int64)
+        place[there] = [places[topic, number] for number in there]
+        self._history.note_all(place[numbers], time, key, producer_id, records)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 

@@ -67,14 +67,15 @@ class Watched:
 @given(STEPS, st.booleans(), st.sampled_from([1, 8, 1 << 15]))
 def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool, at_once: int) -> None:
     history, logs, now = OutputHistory(), [Watched() for _ in range(3)], 10
-    rows = []
+    blocks: list[list[tuple[int, ...]]] = [[], []]
     for number, (place, producer, records, after) in enumerate(steps):
         now += after
         logs[place].write(now, producer, records)
-        rows.append((place, now, number, producer, records))
-        if not in_columns:
+        if in_columns and number % 3:
+            blocks[number % 3 - 1].append((place, now, number, producer, records))
+        else:
             history.note(place, (now, number), now, producer, records or MARKER)
-    if in_columns:
+    for rows in filter(None, blocks):
         history.note_all(*np.array(rows[::-1], np.int64).T)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output_history, "_AT_ONCE", at_once)

@@ -91,11 +91,10 @@ def _writes(one: Told, shard_key: Column, request_key: Column) -> list[Writes]:
 
 def _touched(one: Told) -> tuple[Column, Rows]:
     """Output partitions that transactions have written to, and by which row, each once."""
-    held, batch = one.held, one.cycle.batch
-    parts = np.flatnonzero((batch.target > batch.begun) & one.counts[held.member])
-    most = int(held.output.max()) + 1
-    pairs = np.unique(held.member[parts] * most + held.output[parts])
-    return pairs % most, pairs // most
+    batch, (which, output, member) = one.cycle.batch, one.held.pairs
+    parts = (batch.target > batch.begun) & one.counts[one.held.member]
+    touched = np.flatnonzero(np.bincount(which[parts]))
+    return output[touched], member[touched]
 
 
 def foretell(ledger: Ledger, told: Sequence[Told], rows: int, ticks: Column) -> list[Foretold | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -133,6 +134,16 @@ class Held:
         begins = np.cumsum(lengths) - lengths
         rate = np.add.reduceat(mrps, begins) / 1e9
         return cls(positions, np.repeat(np.arange(len(lengths)), lengths), output, lengths, begins, mrps, rate)
+
+    @cached_property
+    def pairs(self) -> tuple[Rows, Column, Rows]:
+        """Of members and partitions that these write to: which pair each belongs to, and each pair's output and member.
+
+        Shapes (k,), (p,), (p,).
+        """
+        most = int(self.output.max()) + 1
+        pairs, which = np.unique(self.member * most + self.output, return_inverse=True)
+        return which, pairs % most, pairs // most
 
     def part(self, row: int) -> slice:
         """Where those of one member are."""
