@@ -155,6 +155,18 @@ def test_both_end_a_batch_as_often(protocol: str, rate: int) -> None:
     assert fluid > 400
 
 
+@pytest.mark.parametrize("verb", [Kill, Restart])
+@pytest.mark.parametrize("protocol", ["classic", "cooperative", "consumer"])
+def test_whoever_goes_on_for_another_has_a_batch_or_two_more_to_do(protocol: str, verb: type[Kill | Restart]) -> None:
+    """For each rebalance: the flow has processed them when it commits (`sim/decisions/0022-records.md`)."""
+    ends = entry(20 * S, verb(target=member(1), down=lasting(2 * S)))
+    scenario = whole(transform(ends, cluster=JITTER, protocol=protocol, rate=40_000, horizon_s=45), "fluid")
+    fluid, exact = (played(replace(scenario, data=data)) for data in DATA)
+    rebalances = [len(one.tables["rebalances"]) for one in (fluid, exact)]
+    assert rebalances[0] == rebalances[1]
+    assert 0 < total(fluid, "committed") - total(exact, "committed") <= 2 * rebalances[0]
+
+
 def test_a_batch_that_is_read_again_takes_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """And what has come meanwhile is behind it; a record more or less comes in time."""
     ends: list[tuple[int, bool]] = []
