@@ -56,12 +56,15 @@ class Appetite(NamedTuple):
         Of a record, on average.
     wait_us : int, microseconds
         What the application waits for after each.
+    poll_us : int, microseconds
+        What poll() takes that finds records.
     """
 
     poll_records: int
     fetch_records: int
     cost_us: float
     wait_us: int = 0
+    poll_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,6 +287,7 @@ class RecordReader:
             # What comes in a jump while poll() waits ends that, and another pass begins.
             times = begins if self._production.comes_in_jumps(position) else returns
             there[:, column] = self._production.history(times, position)
+        leaves = np.minimum(begins + self._appetite.poll_us, returns)
         index, window = 0, _PASSES
         while index < len(begins):
             gained = there[index : index + window] - self._taken
@@ -293,15 +297,19 @@ class RecordReader:
             fitting = int(full.argmax()) if full.any() else len(full)
             if fitting:
                 rows = slice(index, index + fitting)
-                self._take_all(begins[rows], costs[rows], gained[:fitting])
+                self._take_all(begins[rows], leaves[rows], costs[rows], gained[:fitting])
                 window *= 2
             else:
                 self._take_turns(int(returns[index]), int(costs[index]), gained[0])
                 fitting, window = 1, 8
             index += fitting
 
-    def _take_all(self, begins: Offsets, costs: Offsets, gained: Offsets) -> None:
-        """Passes that return all that there is: ``gained``, of shape (n_passes, n_held), at these ``costs`` each."""
+    def _take_all(self, begins: Offsets, leaves: Offsets, costs: Offsets, gained: Offsets) -> None:
+        """Passes that return all that there is: ``gained``, of shape (n_passes, n_held), at these ``costs`` each.
+
+        ``leaves``: when the application leaves poll() if something waits as that begins; else it does so with the
+        first record, which may be what has made it a pass.
+        """
         counts = gained.sum(axis=0)
         if not counts.any():
             return
@@ -310,7 +318,7 @@ class RecordReader:
         number = np.repeat(np.tile(np.arange(len(begins)), len(counts)), gained.T.ravel())
         partition = self._partitions[which]
         seen = self._production.seen_us(partition.astype(np.intp), offset)
-        fetched = np.maximum(seen, begins[number])
+        fetched = np.maximum(seen, np.where(seen == begins[number], seen, leaves[number]))
         order = np.lexsort((fetched, number))
         number, fetched = number[order], fetched[order]
         done = self._worked(fetched, costs[number])
@@ -318,7 +326,7 @@ class RecordReader:
         first = np.flatnonzero(np.diff(number, prepend=-1))
         fetched = np.maximum(fetched, np.repeat(before[first], np.diff(first, append=len(number))))
         self._taken = self._taken + counts
-        self._add(int(begins[0]), Records(partition[order], offset[order], fetched, done))
+        self._add(int(leaves[0]), Records(partition[order], offset[order], fetched, done))
 
     def _worked(self, fetched: Offsets, each: Offsets) -> Offsets:
         """When records are done that are taken one after the other, whatever is in hand first. Shape (n,)."""

@@ -171,7 +171,8 @@ class Fetcher:
         return {**self.left_behind.at, **self._awaited.at}
 
     def seek(self, to: Mapping[int, int]) -> None:
-        """The application seeks: what is unread of these is read from there on."""
+        """The application seeks to where its last batch began: what is unread of these is read from there on."""
+        self.pacing.take_back()
         self.left_behind.seek(to)
         self._awaited.seek(to)
 
@@ -202,6 +203,11 @@ class Fetcher:
             consumption.follow(schedule, now)
         if self.is_out_of_range(now):
             self._return_into_range(now)
+
+    def poll_late(self, now: int) -> None:
+        """The application polls that was kept from it since its last batch was done."""
+        self.pacing.poll_late(now)
+        self.repace(now)
 
     def poll(self, now: int) -> None:
         """The application may be inside poll(), which returns what has come in a jump."""

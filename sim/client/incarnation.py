@@ -100,6 +100,7 @@ class Incarnation(ABC):
             world.timing.records_per_fetch,
             mean_of(processing.per_record),
             self.processing.record_wait_us,
+            world.timing.poll_us,
         )
         self.life = Life(
             consumer.name, consumer.incarnation, self.opened_us, rack=consumer.rack, client_rack=config.client_rack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 
 import numpy as np
@@ -37,12 +38,53 @@ class Pacing:
         self._poll_loop = poll_loop
         self._ledger = client.books.ledger
         self.bounds = FetchBounds(client, connections)
+        self._returned: Mapping[int, int] = {}
+        """Up to where poll() has returned records, by partition, when the last batch was done."""
+        self._returned_before: Mapping[int, int] = {}
+        """The same of the batch before that one."""
+        self._late_us = -1
+        """When the poll() comes, or has come, that was due then."""
         self._batches = 0
         self._refers = False
         """`PollEvents.refers` of the schedule that follows."""
 
+    # --- polls that come later than they were due ---------------------------------------------------------------------
+
+    def note_batch(self, now: int, begun: Mapping[int, int]) -> None:
+        """A batch that went on from ``begun``, by partition, is done; the poll() that is due now comes later.
+
+        A flow has processed what has come by now. A poll() returns what is there when it returns; the rest is of the
+        batch that follows, and takes its time then.
+        """
+        schedule, held = self._poll_loop.schedule, self._client.consumption.partitions
+        last = schedule.last_pass(now - 1) if schedule is not None else None
+        self._returned_before, self._returned = self._returned, {}
+        if schedule is not None and last is not None:
+            there = self._ledger.produced_by(min(schedule.end_of_wait(last), now), held)
+            ends = zip(held.tolist(), there.tolist(), strict=True)
+            self._returned = {one: max(offset, begun.get(one, 0)) for one, offset in ends}
+
+    def take_back(self) -> None:
+        """The batch that is done will be returned once more."""
+        self._returned = self._returned_before
+
+    def poll_late(self, now: int) -> None:
+        """The poll() that was due when the last batch was done is now."""
+        self._late_us = now
+
+    def waiting(self, now: int, at: Offsets) -> Load:
+        """What that poll() finds, if the flow has processed up to ``at``. Shape (n_held,)."""
+        held = self._client.consumption.partitions.tolist()
+        returned = [self._returned.get(one, offset) for one, offset in zip(held, at.tolist(), strict=True)]
+        return self._load(now, np.minimum(at, np.array(returned, np.int64)))
+
+    # --- pace ---------------------------------------------------------------------------------------------------------
+
     def load(self, now: int, at: Offsets) -> Load:
         """What there is to do of what is consumed, from offsets ``at`` on. Shape (n_held,)."""
+        return self.waiting(now, at) if now == self._late_us else self._load(now, at)
+
+    def _load(self, now: int, at: Offsets) -> Load:
         held = self._client.consumption.partitions
         return Load(self._ledger.rate_of(held), float(np.maximum(self._ledger.produced(now, held) - at, 0).sum()))
 

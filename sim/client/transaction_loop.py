@@ -131,7 +131,7 @@ class TransactionLoop:
         """Back into poll()."""
         client, now = self._client, self._env.now
         self._poll_loop.release(now)
-        self._fetcher.repace(now)
+        self._fetcher.poll_late(now)
         late, client.late = client.late, []
         for action in late:
             action()
@@ -162,6 +162,7 @@ class TransactionLoop:
             return
         at = self._positions(now)
         if any(at.get(position, first) > first for position, first in self._begun.items()):
+            self._fetcher.pacing.note_batch(now, self._begun)
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._processed.succeed()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, note, settings
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 
 from groupsim.sim import Result
 from groupsim.sim.books.record import ENDED_BY
+from groupsim.sim.client.producer_requests import ProducerRequests
 from groupsim.sim.model import CrashAt, Entry, Kill, Restart, Scenario, StartMembers
-from groupsim.sim.units import S
+from groupsim.sim.protocol.messages import Api
+from groupsim.sim.units import MS, S
 from tests.property.test_exactly_once import (
     FAULTS_S,
     HORIZON_S,
@@ -33,8 +36,11 @@ pytestmark = pytest.mark.property
 
 LEVELS = {"read_committed": True, "read_uncommitted": False}
 UNCLEAN = ("killed", "lost", "failed", "cut off")
+DATA = ("fluid", "exact")
 DUE_S = 50
 """What was produced by then is counted at the horizon, whoever has to be missed for 45 s before."""
+RECORD_US = 5 * MS
+"""What a record of these groups costs."""
 POLL = 20
 """``max.poll.records`` where both are held against each other."""
 
@@ -119,7 +125,7 @@ def test_the_fluid_repeats_and_counts_as_much(timeline: list[Entry], protocol: s
     note(str((timeline, protocol)))
     client = replace(CONFIGS[protocol], max_poll_records=POLL)
     scenario = transform(*timeline, client=client, cluster=JITTER, count=3, horizon_s=40)
-    fluid, exact = (played(whole(scenario, data)) for data in ("fluid", "exact"))
+    fluid, exact = (played(whole(scenario, data)) for data in DATA)
     place = ["topic", "partition"]
     found = [one.tables["partitions"].set_index(place)["duplicates"] for one in (fluid, exact)]
     unclean, every = (
@@ -137,3 +143,49 @@ def test_the_fluid_repeats_and_counts_as_much(timeline: list[Entry], protocol: s
     counted = [total(one, "records_committed") for one in (fluid, exact)]
     assert abs(counted[0] - counted[1]) <= 3 * POLL
     assert min(counted) > 0
+
+
+@pytest.mark.parametrize("protocol", ["classic", "cooperative", "consumer"])
+@pytest.mark.parametrize("rate", [10_000, 20_000, 40_000])
+def test_both_end_a_batch_as_often(protocol: str, rate: int) -> None:
+    """At 10 to 40 % load, by the records' costs: what comes during a commit takes its time after it."""
+    scenario = transform(cluster=JITTER, protocol=protocol, rate=rate)
+    fluid, exact = (total(played(whole(scenario, data)), "committed") for data in DATA)
+    assert abs(fluid - exact) <= 3
+    assert fluid > 400
+
+
+@pytest.mark.parametrize("verb", [Kill, Restart])
+@pytest.mark.parametrize("protocol", ["classic", "cooperative", "consumer"])
+def test_whoever_goes_on_for_another_has_a_batch_or_two_more_to_do(protocol: str, verb: type[Kill | Restart]) -> None:
+    """For each rebalance: the flow has processed them when it commits (`sim/decisions/0022-records.md`)."""
+    ends = entry(20 * S, verb(target=member(1), down=lasting(2 * S)))
+    scenario = whole(transform(ends, cluster=JITTER, protocol=protocol, rate=40_000, horizon_s=45), "fluid")
+    fluid, exact = (played(replace(scenario, data=data)) for data in DATA)
+    rebalances = [len(one.tables["rebalances"]) for one in (fluid, exact)]
+    assert rebalances[0] == rebalances[1]
+    assert 0 < total(fluid, "committed") - total(exact, "committed") <= 2 * rebalances[0]
+
+
+def test_a_batch_that_is_read_again_takes_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what has come meanwhile is behind it; a record more or less comes in time."""
+    ends: list[tuple[int, bool]] = []
+    send = ProducerRequests.send
+
+    def spied(requests: ProducerRequests, role: Any, api: Api, body: Any) -> Any:
+        if api is Api.END_TXN and requests._client.consumer.name == "g/0":
+            ends.append((requests._env.now, body.is_committed))
+        return send(requests, role, api, body)
+
+    monkeypatch.setattr(ProducerRequests, "send", spied)
+    leaves = entry(20 * S, Restart(target=member(1), down=lasting(8 * S)))
+    scenario, gaps = transform(leaves, protocol="cooperative", rate=40_000, horizon_s=22), []
+    for data in DATA:
+        ends.clear()
+        played(whole(scenario, data))
+        times, is_committed = np.array([time for time, _ in ends]), [one for _, one in ends]
+        aborted = is_committed.index(False)
+        gaps.append(np.diff(times[aborted - 2 :])[:4])
+    fluid, exact = gaps
+    assert (np.abs(fluid - exact) <= RECORD_US).all()
+    assert fluid[2] > fluid[0] + 14 * RECORD_US, "about as much as there was in the batch"

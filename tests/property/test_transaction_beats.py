@@ -37,7 +37,7 @@ def members(cadence: Cadence) -> Members:
 def standing(due: int, since: int) -> Standing:
     nothing = column(0)
     return Standing(
-        back_us=nothing, free_us=nothing, other=nothing, beats=nothing, beat_due_us=column(due),
+        back_us=nothing, waiting=np.zeros(1), free_us=nothing, other=nothing, beats=nothing, beat_due_us=column(due),
         waits_since_us=column(since), renewed_us=nothing, answered_us=nothing,
     )  # fmt: skip
 

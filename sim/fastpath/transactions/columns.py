@@ -80,6 +80,8 @@ class Standing(_Columns):
     ----------
     back_us : int64 array
         When that is.
+    waiting : float64 array, records
+        What poll() then returns, more than the flow has left: what came while the last batch was processed, too.
     free_us : int64 array
         When the last transaction is complete, so that another one can begin.
     other, beats : int64 array
@@ -93,6 +95,7 @@ class Standing(_Columns):
     """
 
     back_us: Column
+    waiting: NDArray[np.float64]
     free_us: Column
     other: Column
     beats: Column

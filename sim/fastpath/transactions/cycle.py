@@ -37,7 +37,7 @@ class Batch:
     passes : sequence of Pass
         Up to the poll() at which something has been processed.
     backlog : float64 array, shape (n,)
-        Records that wait when the thread is back.
+        Records that the flow has left when the thread is back.
     offered : float64 array, shape (k,)
     begun, target : int64 arrays, shape (k,)
         Which input it is made of.
@@ -145,7 +145,9 @@ class CycleLaw:
         is_told = batch.is_whole & chain.is_short & (commit.back_us - standing.back_us < members.patience_us)
         is_told &= np.maximum(commit.free_us, commit.back_us) < members.limit_us
         beaten, beats = self._beats(members, standing, batch, commit)
-        after = replace(beaten, back_us=commit.back_us, free_us=commit.free_us, other=standing.other + chain.sent)
+        waiting = self._waiting(held, batch, commit.back_us)
+        other = standing.other + chain.sent
+        after = replace(beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us, other=other)
         return Cycle(is_told, batch, commit, beats, after)
 
     # --- the batch ----------------------------------------------------------------------------------------------------
@@ -155,7 +157,7 @@ class CycleLaw:
         waiting = self._ledger.produced(back_us[held.member], held.positions) - begun
         offered = np.maximum(waiting, 0).astype(np.float64)
         backlog = np.add.reduceat(offered, held.begins)
-        schedule = PollSchedule(back_us, pace, Load(held.rate, backlog))
+        schedule = PollSchedule(back_us, pace, Load(held.rate, standing.waiting))
         is_plain = (schedule.full_passes == 0) & (held.rate > 0)
         passes, target = self._passes(held, begun, schedule, is_plain)
         elapsed = passes[-1].until_us - back_us
@@ -180,6 +182,13 @@ class CycleLaw:
             if not np.count_nonzero(goes_on) or len(passes) == _PASSES:
                 return passes, target
             is_on, begin = goes_on, np.where(goes_on, until, begin)
+
+    def _waiting(self, held: Held, batch: Batch, back_us: Column) -> NDArray[np.float64]:
+        """What has come since the last poll() returned. Shape (n,)."""
+        returned = self._ledger.produced(batch.passes[-1].leaves_us[held.member], held.positions)
+        there = self._ledger.produced(back_us[held.member], held.positions)
+        waiting = there - np.maximum(returned, batch.begun)
+        return np.add.reduceat(np.maximum(waiting, 0), held.begins).astype(np.float64)
 
     def _oldest(self, held: Held, begun: Column, is_there: NDArray[np.bool_]) -> tuple[NDArray[np.intp], Column]:
         """The partition of each whose next record has waited longest, of those that have one, and since when."""

@@ -74,6 +74,11 @@ def _pace_of(client: TransactionalClient) -> Pace:
     return client.fetcher.pacing.pace(len(held), Load(client.books.ledger.rate_of(held), 0.0))
 
 
+def _waiting(client: TransactionalClient, now: int) -> float:
+    """Records that the poll() returns which is then."""
+    return float(client.fetcher.pacing.waiting(now, client.consumption.holding.offset).backlog)
+
+
 def _patience_us(client: TransactionalClient) -> int:
     """How long a transaction may take at most, from the commit before it."""
     config, interval_us = client.config, int(client.machine.heartbeat_interval_us)
@@ -100,6 +105,7 @@ def standing(host: Transactions, parked: Sequence[Parked]) -> Standing:
     numbers, machines = [one.in_flight.numbers for one in clients], [one.machine for one in clients]
     return Standing(
         back_us=np.array([one.since_us for one in parked]),
+        waiting=np.array([_waiting(one.client, one.since_us) for one in parked]),
         free_us=np.array([host.shard_of(name).free_from(name) for name in names]),
         other=np.array([one["other"] for one in numbers]),
         beats=np.array([one["heartbeat"] for one in numbers]),

@@ -64,7 +64,7 @@ class Parking:
         """Whether a member waits whose thread is back from a commit."""
         if not (isinstance(client, TransactionalClient) and self._may_wait(client, now)):
             return False
-        wait_us = int(client.poll_loop.known_schedule.steady_us) + _SLACK_US
+        wait_us = int(client.poll_loop.known_schedule.longest_us) + _SLACK_US
         is_in_time = now <= self._closes_us if self._parked else self._open(now, wait_us)
         if not is_in_time:
             return False

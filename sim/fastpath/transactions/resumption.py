@@ -37,9 +37,11 @@ def _show(client: TransactionalClient, done: Done, last: Told) -> None:
     client.books.ledger.samples.foretold.pop(held.slot, None)
     held.offset = target
     pacing, began_us = client.fetcher.pacing, int(last.standing.back_us[done.row])
-    load = Load(float(last.held.rate[done.row]), float(batch.backlog[done.row]))
+    load = Load(float(last.held.rate[done.row]), float(last.standing.waiting[done.row]))
     schedule = pacing.new_schedule(began_us, pacing.pace(len(target), load), load, began_us, NOT_INSIDE)
     client.poll_loop.schedule, client.poll_loop.held_us = schedule, polls_us
+    begun = dict(zip(held.partitions.tolist(), batch.begun[last.held.part(done.row)].tolist(), strict=True))
+    pacing.note_batch(polls_us, begun)
     to = dict(zip(held.partitions.tolist(), target.tolist(), strict=True))
     client.transactions.pass_over(done.transactions, to, done.took_us, done.took_us_max)
 

@@ -34,15 +34,26 @@ class EverySecond:
     held_until = -1
     slowdown = 1.0
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, wait_us: int = 0) -> None:
         self.start = start
+        self.wait_us = wait_us
 
     def passes(self, begin: int, until: int, most: int) -> tuple[Any, Any, Any]:
         begins = np.arange(begin, max(until, begin + 1), S)[:most]
-        return begins, begins, begins + S
+        return begins, begins + self.wait_us, begins + S
 
     def costs(self, begins: Any, usual_us: float) -> Any:
         return np.full(len(begins), round(usual_us), np.int64)
+
+
+class OneMore(Produced):
+    """Some have waited, and one more of each partition comes after 100 ms."""
+
+    def history(self, times: Any, position: int) -> Any:
+        return THERE + (times >= 100 * MS)
+
+    def seen_us(self, partition: Any, offset: Any) -> Any:
+        return np.where(offset < THERE, -1, 100 * MS)
 
 
 def reading() -> RecordReader:
@@ -81,3 +92,21 @@ def test_of_what_is_read_from_elsewhere_on_nothing_is_in_hand(to: list[int]) -> 
     again = [(offset, done) for partition, offset, done in rows if partition == 0]
     assert [offset for offset, _ in again] == list(range(to[0], THERE))
     assert again[0][1] == 300 * MS + EACH_US
+
+
+def test_a_poll_that_is_disturbed_returns_once() -> None:
+    """It takes 1 ms, and is told to go on after half of that; what comes while its records are processed waits."""
+    reader, both = RecordReader(OneMore(), 0, lambda more: None), np.array([0, 1], np.int32)  # type: ignore[arg-type]
+    appetite = Appetite(4 * THERE, 2 * THERE, EACH_US, poll_us=MS)
+    reader.anchor(0, both, np.array([0, 0]))
+    reader.follow(EverySecond(0, MS), 0, appetite)
+    reader.advance(S)
+    reader.anchor(MS // 2, both, np.array([0, 0]))
+    polls = EverySecond(500 * MS, MS)
+    polls.held_until = MS
+    reader.follow(polls, MS // 2, appetite)
+    reader.advance(S)
+    found = [records for _, _, records in reader.stretches if len(records)]
+    assert [one.fetched[0] for one in found] == [MS, 501 * MS]
+    assert [len(one) for one in found] == [2 * THERE, 2]
+    assert found[0].done[0] == MS + EACH_US

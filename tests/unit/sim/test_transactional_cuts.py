@@ -19,7 +19,8 @@ from tests.unit.sim.scenes import entry, lasting, member, rows
 from tests.unit.sim.test_transactional_outages import broker, is_once, scenario
 from tests.unit.sim.transactional_scenes import Readers, answers, output, played, producing
 
-CUT_US = 15 * S
+CUT_US = 15_140 * MS
+"""What is processed of a batch is acknowledged: its offsets are sent next."""
 Told = list[tuple[int, Api, str]]
 """When the producer of a member heard what of which request."""
 

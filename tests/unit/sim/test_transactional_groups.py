@@ -122,7 +122,7 @@ def frozen(at_us: int) -> Result:
 
 def test_a_zombie_whose_transaction_timed_out_hears_it_from_the_partition_and_goes_on() -> None:
     """TV2: INVALID_PRODUCER_EPOCH on produce is abortable; EndTxn(abort) of the old epoch counts as a repetition."""
-    result = frozen(12_186_000)
+    result = frozen(12_212_000)
     assert answers(result, "Produce")["INVALID_PRODUCER_EPOCH"] == 1
     assert answers(result, "EndTxn").keys() == {"NONE"}
     (life,) = rows(result, "transactions", member="g/0")
@@ -133,7 +133,7 @@ def test_a_zombie_whose_transaction_timed_out_hears_it_from_the_partition_and_go
 
 def test_a_commit_after_a_time_out_ends_the_application() -> None:
     """TV2: EndTxn(commit) of a transaction that the coordinator has aborted is INVALID_TXN_STATE: fatal."""
-    result = frozen(12_245_000)
+    result = frozen(12_195_000)
     assert answers(result, "EndTxn")["INVALID_TXN_STATE"] == 1
     assert rows(result, "members", member="g/0")[0]["ended_by"] == "failed: INVALID_TXN_STATE"
     assert rows(result, "transactions", member="g/0")[0]["ended_by"] == "INVALID_TXN_STATE"

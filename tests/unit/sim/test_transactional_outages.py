@@ -47,13 +47,14 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
     return Readers(monkeypatch)
 
 
-def instants(monkeypatch: pytest.MonkeyPatch, method: str, of: Api | None = None) -> list[int]:
-    """When a method of the transactions of a cluster is called; ``of``: for requests of this kind."""
+def instants(monkeypatch: pytest.MonkeyPatch, method: str, of: Api | None = None, at: int | None = None) -> list[int]:
+    """When a method of the transactions of a cluster is called; ``of``: for requests of this kind, ``at`` a broker."""
     found: list[int] = []
     known = getattr(Transactions, method)
 
     def spied(host: Transactions, *arguments: Any) -> None:
-        if of is None or arguments[0].api is of:
+        is_one = of is None or arguments[0].api is of
+        if is_one and (at is None or arguments[0].connection.node == at):
             found.append(host._env.now)
         known(host, *arguments)
 
@@ -104,7 +105,7 @@ def test_a_batch_that_is_given_up_is_aborted_and_read_again(
     """``delivery.timeout.ms`` is over before somebody leads: of TV1 the producer needs another epoch to go on."""
     produces = producing(delivery_timeout_us=2 * S, transactional_id=APART)
     cluster = replace(SLOW_LOG, transactions=TransactionConfig(version=version))
-    sent = instants(monkeypatch, "receive", Api.PRODUCE)
+    sent = instants(monkeypatch, "receive", Api.PRODUCE, LEADER)
     played(scenario(produces=produces, cluster=cluster, horizon_s=20))
     at = next(time for time in sent if time > 15 * S)
     dead = entry(at - MS, Kill(target=broker(LEADER), down=lasting(8 * S)))
