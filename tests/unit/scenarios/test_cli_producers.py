@@ -7,8 +7,8 @@ from tests.support.given_runs import flat
 
 
 def test_what_goes_with_a_leader_is_told_as_the_table_has_it(groupsim: CommandLine) -> None:
-    told = groupsim("run", "leader-death")
-    rows = groupsim("run", "leader-death", "--json").json["producers"]
+    told = groupsim("run", "leader-death", "--set", "horizon=35s")
+    rows = groupsim("run", "leader-death", "--set", "horizon=35s", "--json").json["producers"]
     gone = sum(row["truncated_leader"] for row in rows)
     assert gone > 0
     assert f"producers shop: {sum(row['records'] for row in rows):,} records" in flat(told.out)
@@ -18,8 +18,9 @@ def test_what_goes_with_a_leader_is_told_as_the_table_has_it(groupsim: CommandLi
 
 
 def test_several_runs_are_told_by_their_means(groupsim: CommandLine) -> None:
-    several = groupsim("run", "leader-death", "--replications", "2", "--json").json["producers"]
-    told = flat(groupsim("run", "leader-death", "--replications", "2").out)
+    run = ("run", "leader-death", "--set", "horizon=15s", "--replications", "2")
+    several = groupsim(*run, "--json").json["producers"]
+    told = flat(groupsim(*run).out)
     assert f"{sum(row['records'] for row in several) / 2:,.0f} records" in told
     assert told.endswith("; means of all runs.")
 
