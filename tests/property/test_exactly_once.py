@@ -101,13 +101,13 @@ def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
 
 def check(timeline: list[Entry], counted_s: int, horizon_s: int, **more: Any) -> None:
     """Run it, and read the logs of the output topic: what was produced until ``counted_s`` is there."""
-    backs_s = FAULTS_S, THAWED_S, *more.pop("healed_s", ())
+    backs_s, fidelity = (FAULTS_S, THAWED_S, *more.pop("healed_s", ())), more.pop("fidelity", "elided")
     back = [entry(at_s * S, StartMembers(target=everybody()), f"back at {at_s}") for at_s in backs_s]
     scenario = transform(*timeline, *back, count=3, horizon_s=horizon_s, **more)
     note(str((timeline, more)))
     with pytest.MonkeyPatch.context() as patch:
         readers = Readers(patch)
-        result = played(scenario)
+        result = played(scenario, fidelity)
     once, under_way = readers.counts(), PRODUCED_A_SECOND * (horizon_s - counted_s)
     assert set(once.values()) <= {1}
     for position in range(4):
@@ -151,10 +151,11 @@ def test_each_input_is_counted_once_whatever_broker_is_gone(
     outages=st.lists(outages(), max_size=2, unique_by=lambda one: one.id),
     cut_off=st.lists(cuts(), min_size=1, max_size=4, unique_by=lambda one: one.id),
     more=settings_of_runs(),
+    fidelity=st.sampled_from(["elided", "message"]),
 )
 def test_each_input_is_counted_once_whoever_is_cut_off(
-    timeline: list[Entry], outages: list[Entry], cut_off: list[Entry], more: dict[str, Any]
+    timeline: list[Entry], outages: list[Entry], cut_off: list[Entry], more: dict[str, Any], fidelity: str
 ) -> None:
     """Who was cut off for longer than its transaction lasts is fenced, ends, and is started again at the end."""
-    faulty = [*timeline, *outages, *cut_off]
-    check(faulty, OUTAGE_COUNTED_S, OUTAGE_HORIZON_S, copies=3, healed_s=(HEALED_S,), **more)
+    more = {"copies": 3, "healed_s": (HEALED_S,), "fidelity": fidelity, **more}
+    check([*timeline, *outages, *cut_off], OUTAGE_COUNTED_S, OUTAGE_HORIZON_S, **more)

@@ -105,10 +105,6 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
         ),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
         (document({"at": "1s", "elect_leaders": {"topics": ["out"], "election": "unclean"}}), "with unclean elections"),
-        (
-            document({"at": "1s", "cut": {"between": ["broker:0", "broker:1"], "for": "1s"}}),
-            "not modelled together with brokers that are cut off from one another",
-        ),
         (document({"at": "1s", "crash_at": {"target": "g", "point": "later"}}), "after_end_txn"),
     ],
 )
