@@ -106,14 +106,17 @@ class Replicas:
         """A leader or a high watermark may have changed; ``silent``: who is in sync and does not follow."""
         self._logs.observe(self._env.now, name, self._control.partitions[name], silent)
 
-    def elect(self, names: Iterable[Name]) -> None:
-        """Somebody else may lead these: what it lacks is gone."""
+    def elect(self, names: Iterable[Name]) -> list[Name]:
+        """Somebody else may lead these: what it lacks is gone; those that somebody else leads."""
         gaps: dict[Name, Gap] = {}
+        new: list[Name] = []
         for name in names:
             state = self._control.partitions[name]
             former = self._led.get(name, NO_LEADER)
             if state.leader == NO_LEADER:
                 continue
+            if state.leader != former:
+                new.append(name)
             self._led[name] = state.leader
             if state.leader == former and not self._logs.is_behind(name, former):
                 continue
@@ -130,6 +133,7 @@ class Replicas:
             self._catch_up(name, state.leader)
         if gaps:
             self._audience.records_lost(gaps)
+        return new
 
     def _cut(self, name: Name, leader: int, former: int, *, is_unclean: bool) -> None:
         """What the leader lacks of the former one's log, whoever has been told what of it."""
