@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.model import Cluster, CrashAt, Cut, Entry, GcPause, Kill, Restart, Scale, StartMembers, Stuck, Target
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
@@ -151,11 +151,16 @@ def test_each_input_is_counted_once_whatever_broker_is_gone(
     outages=st.lists(outages(), max_size=2, unique_by=lambda one: one.id),
     cut_off=st.lists(cuts(), min_size=1, max_size=4, unique_by=lambda one: one.id),
     more=settings_of_runs(),
+    lag_s=st.sampled_from([1, 1, 30]),
     fidelity=st.sampled_from(["elided", "message"]),
 )
 def test_each_input_is_counted_once_whoever_is_cut_off(
-    timeline: list[Entry], outages: list[Entry], cut_off: list[Entry], more: dict[str, Any], fidelity: str
+    timeline: list[Entry], outages: list[Entry], cut_off: list[Entry], more: dict[str, Any], lag_s: int, fidelity: str
 ) -> None:
-    """Who was cut off for longer than its transaction lasts is fenced, ends, and is started again at the end."""
-    more = {"copies": 3, "healed_s": (HEALED_S,), "fidelity": fidelity, **more}
+    """Who was cut off for longer than its transaction lasts is fenced, ends, and is started again at the end.
+
+    ``lag_s``: after that time transactions go on without a follower that is cut off, while the link still is.
+    """
+    cluster = replace(more["cluster"], broker_config=BrokerConfig(replica_lag_time_max_us=lag_s * S))
+    more |= {"copies": 3, "healed_s": (HEALED_S,), "fidelity": fidelity, "cluster": cluster}
     check([*timeline, *outages, *cut_off], OUTAGE_COUNTED_S, OUTAGE_HORIZON_S, **more)
