@@ -132,10 +132,11 @@ class OutputPartitions:
     def _are_committed(self, ends: Mapping[TopicPartition, int]) -> bool:
         return all(end <= self.logs[partition].log.high_watermark for partition, end in ends.items())
 
-    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers) -> None:
-        """A leader writes a marker."""
-        self.logs[partition].mark(self._env.now, markers)
-        self.logs[partition].commit(self._env.moment)
+    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> None:
+        """A leader writes a marker of a group's transaction, whether or not anything came of that to the partition."""
+        log = self.of(partition, group)
+        log.mark(self._env.now, markers)
+        log.commit(self._env.moment)
 
     def pass_over(
         self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column

@@ -29,10 +29,11 @@ def answer_key(partition: TopicPartition) -> int:
 
 
 class _Sent(NamedTuple):
-    """A marker, and the broker on which its coordinator was when it was decided."""
+    """A marker of a group's transaction, and the broker on which its coordinator was when that was decided."""
 
     shard: TransactionShard
     node: int
+    group: str
     markers: WriteTxnMarkers
 
 
@@ -69,9 +70,9 @@ class TransactionMarkers:
         self._unwritten: dict[TopicPartition, list[_Sent]] = {}
         """Markers that wait for a leader, or for a link to it."""
 
-    def send(self, shard: TransactionShard, markers: WriteTxnMarkers) -> None:
+    def send(self, shard: TransactionShard, group: str, markers: WriteTxnMarkers) -> None:
         """Every leader is told that can be reached."""
-        sent, there = _Sent(shard, shard.node, markers), []
+        sent, there = _Sent(shard, shard.node, group, markers), []
         for partition in markers.partitions:
             if self._reaches(sent, partition):
                 there.append(partition)
@@ -88,7 +89,7 @@ class TransactionMarkers:
 
     def _arrive(self, what: tuple[_Sent, Iterable[TopicPartition]]) -> None:
         """Leaders write a marker, each as soon as it can; the coordinator hears of it when it is replicated."""
-        (shard, _, markers), partitions = sent, _ = what
+        (shard, _, _, markers), partitions = sent, _ = what
         if markers.coordinator_epoch != shard.epoch:
             return  # whoever coordinates now has sent its own
         written = [partition for partition in partitions if self._write(sent, partition)]
@@ -104,7 +105,7 @@ class TransactionMarkers:
         if partition[0] == OFFSETS_TOPIC:
             self._end_offsets(partition[1], sent.markers)
         else:
-            self._output.mark(partition, sent.markers)
+            self._output.mark(partition, sent.markers, sent.group)
         return True
 
     def _is_writable(self, partition: TopicPartition) -> bool:

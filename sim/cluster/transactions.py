@@ -330,9 +330,10 @@ class Transactions:
 
     def _send_markers(self, shard: TransactionShard, markers: WriteTxnMarkers, is_news: bool) -> None:
         """Every leader is told; ``is_news``: what becomes of the transaction is decided only now."""
+        group = self._group_of[markers.transactional_id]
         if is_news:
-            self._groups[self._group_of[markers.transactional_id]].books.transactions.decided(markers)
-        self._markers.send(shard, markers)
+            self._groups[group].books.transactions.decided(markers)
+        self._markers.send(shard, group, markers)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
