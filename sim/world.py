@@ -176,7 +176,7 @@ class World:
         if outputs_of(self.scenario):
             self.transactions = Transactions(
                 self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news,
-                is_loud=self.is_loud,
+                self.are_cut, is_loud=self.is_loud,
             )  # fmt: skip
             metered = frozenset(name for name in self.groups if self.shards.is_metered(self._partition_of(name)))
             open_parking(self.env, self.scenario, self.catalog, self.groups, self.members, self.transactions, metered)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupsim.scenarios.build.cluster_checks import is_about_brokers
 from groupsim.scenarios.build.output_checks import check_output_use
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
@@ -18,7 +17,6 @@ from groupsim.scenarios.schema.targets import format_target
 from groupsim.sim.units import MS
 
 NO_RATE = PerPartition(per_partition=0.0)
-_CUT = "transactions are not modelled together with brokers that are cut off from one another"
 _UNCLEAN = "transactions are not modelled together with unclean elections"
 _AUTO_COMMIT = (
     "must be false in a group that produces: what auto-commit commits is in no transaction"
@@ -43,8 +41,6 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
         if entry.verb == "crash_at" and file.group_key(entry.body.target.name) not in producing:
             message = "there is no producer here; crash_at is for groups that produce: its points are a transaction's"
             yield (*place, "target"), message, format_target(entry.body.target)
-        if producing and entry.verb == "cut" and is_about_brokers(file, entry, place):
-            yield (*place, "between"), _CUT, None
         if producing and getattr(entry.body, "election", "") == "unclean":
             yield (*place, "election"), _UNCLEAN, "unclean"
 

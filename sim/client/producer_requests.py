@@ -88,10 +88,19 @@ class ProducerRequests:
 
     def send(self, role: Role, api: Api, body: Any) -> simpy.Event:
         """Ask whoever it takes for that; the event that the answer triggers."""
+        if isinstance(body, Produce) and (far := self._unreached(body)) is not None:
+            return self._request(far, api, body)
         node = self._nodes.get(role)
         if node is None:
             node = self._nodes[role] = self._first_node(role)
         return self._request(node, api, body)
+
+    def _unreached(self, body: Produce) -> int | None:
+        """A leader of what is sent that cannot be reached; None: there is none."""
+        world = self._client.world
+        far = world.cut_off(self._client.consumer)
+        leaders = (world.catalog.leader_of(*partition) for partition, _, _ in body.batches if far)
+        return next((node for node in leaders if node in far), None)
 
     def _first_node(self, role: Role) -> int:
         """It has been told when it started."""

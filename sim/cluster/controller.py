@@ -99,7 +99,8 @@ class Controller:
 
     def _publish(self, changed: Sequence[Name]) -> None:
         if changed:
-            self._replicas.elect(changed)
+            for leader, follower in self._partitions.parted(self._replicas.elect(changed)):
+                self._lose_follower(leader, follower)
             served = self._loading.publish(changed, self.reached, self._partitions.serve)
             self._partitions.awaited.update(served)
             self._apply(changed)

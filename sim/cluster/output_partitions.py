@@ -88,7 +88,7 @@ class OutputPartitions:
     def refusal(self, exchange: Exchange) -> Error:
         """Why a request is not worked on by whom it has reached; NONE: it is."""
         body: Produce = exchange.body
-        leaders = [self._catalog.leader_of(*partition) for partition, _, _ in body.batches]
+        leaders = [self.leader_of(partition) for partition, _, _ in body.batches]
         if leaders[0] != exchange.connection.node or not all(self._brokers[node].is_up for node in leaders):
             return Error.NOT_LEADER_OR_FOLLOWER
         is_enough = all(self._accepts(partition) for partition, _, _ in body.batches)
@@ -96,6 +96,10 @@ class OutputPartitions:
 
     def _accepts(self, partition: TopicPartition) -> bool:
         return self.control is None or self.control.partitions[partition].accepts
+
+    def leader_of(self, partition: TopicPartition) -> int:
+        """Who leads it, or led it last."""
+        return self._catalog.leader_of(*partition)
 
     def follows(self, partition: TopicPartition) -> bool:
         """Whether somebody leads it, and what is appended is committed."""
@@ -128,10 +132,11 @@ class OutputPartitions:
     def _are_committed(self, ends: Mapping[TopicPartition, int]) -> bool:
         return all(end <= self.logs[partition].log.high_watermark for partition, end in ends.items())
 
-    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers) -> None:
-        """A leader writes a marker."""
-        self.logs[partition].mark(self._env.now, markers)
-        self.logs[partition].commit(self._env.moment)
+    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> None:
+        """A leader writes a marker of a group's transaction, whether or not anything came of that to the partition."""
+        log = self.of(partition, group)
+        log.mark(self._env.now, markers)
+        log.commit(self._env.moment)
 
     def pass_over(
         self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column

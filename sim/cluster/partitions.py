@@ -187,6 +187,11 @@ class ClusterPartitions:
     def _is_cut_off(self, node: int, leader: int) -> bool:
         return leader not in (node, NO_LEADER) and self.are_cut(node, leader)
 
+    def parted(self, names: Iterable[Name]) -> list[tuple[int, int]]:
+        """Leaders of these, each with one in sync that it does not reach; in order."""
+        held, dead = self.control.partitions, self.dead
+        return sorted({(held[name].leader, one) for name in names for one in self.silent(name) - dead})
+
     def shut_down(self, node: int) -> list[Name]:
         """A broker leaves in good order: as soon as it hears of that it leads nothing, and follows nobody any more.
 

@@ -1,6 +1,7 @@
 """What brokers that die or are cut off do not have, and what is gone when one of them leads.
 
-Data partitions lose records (`sim.books.truncation`), offsets partitions what groups have written down.
+Data partitions lose records (`sim.books.truncation`), offsets partitions what groups have written down, partitions of
+``__transaction_state`` what their coordinators have.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
+from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, NO_LEADER, OFFSETS_TOPIC, Name
@@ -32,19 +34,21 @@ class Replicas:
     cluster : Cluster
     catalog : Catalog
     coordinators : mapping of int to Coordinator
+    of_transactions : mapping of Name to TransactionShard
     control : ReplicationControl
     audience : Audience
     """
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, catalog: Catalog,
-        coordinators: Mapping[int, Coordinator], control: ReplicationControl, audience: Audience,
+        coordinators: Mapping[int, Coordinator], of_transactions: Mapping[Name, TransactionShard],
+        control: ReplicationControl, audience: Audience,
     ) -> None:  # fmt: skip
         self._env = env
         self._streams = streams
         self._latency = cluster.network.latency
         self._catalog = catalog
-        self._coordinators = coordinators
+        self._coordinators, self._of_transactions = coordinators, of_transactions
         self._control = control
         self._audience = audience
         self._logs = ReplicaLogs()
@@ -70,6 +74,8 @@ class Replicas:
             if coordinator is not None and state.is_unclean:
                 self._audience.disturb(coordinator.groups)
                 coordinator.fall_behind(node)
+            if name in self._of_transactions:
+                self._of_transactions[name].fall_behind(node)
 
     def _coordinator(self, name: Name) -> Coordinator | None:
         return self._coordinators.get(name[1]) if name[0] == OFFSETS_TOPIC else None
@@ -93,24 +99,31 @@ class Replicas:
         coordinator = self._coordinator(name)
         if coordinator is not None:
             coordinator.catch_up(node)
+        if name in self._of_transactions:
+            self._of_transactions[name].catch_up(node)
 
     def observe(self, name: Name, silent: Collection[int]) -> None:
         """A leader or a high watermark may have changed; ``silent``: who is in sync and does not follow."""
         self._logs.observe(self._env.now, name, self._control.partitions[name], silent)
 
-    def elect(self, names: Iterable[Name]) -> None:
-        """Somebody else may lead these: what it lacks is gone."""
+    def elect(self, names: Iterable[Name]) -> list[Name]:
+        """Somebody else may lead these: what it lacks is gone; those that somebody else leads."""
         gaps: dict[Name, Gap] = {}
+        new: list[Name] = []
         for name in names:
             state = self._control.partitions[name]
             former = self._led.get(name, NO_LEADER)
             if state.leader == NO_LEADER:
                 continue
+            if state.leader != former:
+                new.append(name)
             self._led[name] = state.leader
             if state.leader == former and not self._logs.is_behind(name, former):
                 continue
             if name[0] not in INTERNAL_TOPICS:
                 self._cut(name, state.leader, former, is_unclean=state.has_lost)
+            if name in self._of_transactions:
+                self._of_transactions[name].cut_back(state.leader)
             gap = self._gap(name, state.leader, former, has_lost=state.has_lost)
             coordinator = self._coordinator(name)
             if gap is not None and coordinator is not None:
@@ -120,6 +133,7 @@ class Replicas:
             self._catch_up(name, state.leader)
         if gaps:
             self._audience.records_lost(gaps)
+        return new
 
     def _cut(self, name: Name, leader: int, former: int, *, is_unclean: bool) -> None:
         """What the leader lacks of the former one's log, whoever has been told what of it."""

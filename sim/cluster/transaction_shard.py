@@ -1,7 +1,8 @@
 """The coordinator of one partition of ``__transaction_state``, on the broker that leads it.
 
 It adds no rule: requests go to the machine of `sim.protocol.transactions`. What has been appended survives,
-acknowledged or not; a coordinator that loads it finds the last record of each id.
+acknowledged or not, unless whoever leads next was dead or cut off then; a coordinator that loads it finds the last
+record of each id.
 
 Ids do not concern one another, and nothing happens to one while nobody comes to it. So what is known to arrive is
 worked on when it is sent, append and all: its answer is the only event. Who comes to the id before that is over finds
@@ -115,6 +116,8 @@ class TransactionShard:
         self._machine = make(0)
         self._log: dict[str, TransactionRecord] = {}
         """Last record of each id."""
+        self._marks: dict[int, dict[str, TransactionRecord]] = {}
+        """Replica that follows no more -> what it has."""
         self._decided: dict[str, TransactionRecord] = {}
         """The record whose markers were sent last, by id."""
         self._held: list[int] = []
@@ -297,6 +300,21 @@ class TransactionShard:
         held, self._held = ([], self._held) if is_stalled else (self._held, [])
         for batch in held:
             self._carry_out(self._machine.on_appended(self._env.now, batch, Error.NONE))
+
+    def fall_behind(self, replica: int) -> None:
+        """A replica has what there is now, and nothing that comes."""
+        self._marks.setdefault(replica, dict(self._log))
+
+    def catch_up(self, replica: int) -> None:
+        """A replica has everything."""
+        self._marks.pop(replica, None)
+
+    def cut_back(self, replica: int) -> None:
+        """A replica is to lead, and may lack something: that is gone (``UnifiedLog.truncateTo``).
+
+        None of it was committed: the high watermark stood still.
+        """
+        self._log = self._marks.pop(replica, self._log)
 
     # --- where it is --------------------------------------------------------------------------------------------------
 

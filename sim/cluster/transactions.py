@@ -1,4 +1,4 @@
-"""Transactions of a cluster: who asks whom, and in what order a produce request, its partitions and markers go.
+"""Transactions of a cluster: who asks whom, and in what order a produce request and its partitions go.
 
 It adds no rule: requests go to the machines of `sim.protocol`, what they decide is carried out. Between brokers a
 message takes the mean latency of the network.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from itertools import count
 from typing import Any, Final
 
@@ -16,14 +15,16 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.arrival_news import ArrivalNews
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.coordinator_requests import CoordinatorRequests
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.output_partitions import OutputPartitions
 from groupsim.sim.cluster.output_readers import OutputReaders
+from groupsim.sim.cluster.transaction_markers import TransactionMarkers, answer_key
 from groupsim.sim.cluster.transaction_shard import TransactionShard
-from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, message_key
+from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
+from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import (
     Acknowledgement,
@@ -43,7 +44,7 @@ from groupsim.sim.protocol.transactions.messages import (
     WriteTxnMarkers,
 )
 from groupsim.sim.protocol.transactions.states import TransactionState
-from groupsim.sim.randomness import mean_of, name_hash
+from groupsim.sim.randomness import mean_of
 from groupsim.sim.units import MS
 
 _RETRY_US, _RETRIES_US = 20 * MS, 100 * MS
@@ -54,14 +55,14 @@ _TOLD: Final = {
     Error.NOT_COORDINATOR: Error.NOT_ENOUGH_REPLICAS,
     Error.COORDINATOR_NOT_AVAILABLE: Error.NOT_ENOUGH_REPLICAS,
     Error.COORDINATOR_LOAD_IN_PROGRESS: Error.NOT_ENOUGH_REPLICAS,
+    Error.NETWORK_EXCEPTION: Error.NOT_ENOUGH_REPLICAS,
 }
 """What a producer hears of the coordinator's answer to a leader (``ReplicaManager.handleProduceAppend``)."""
-
-
-@cache
-def _answer_key(partition: TopicPartition) -> int:
-    """Of the answer of a partition's leader to the coordinator."""
-    return message_key(name_hash(partition[0], str(partition[1])), Kind.RESPONSE)
+_OFFSETS_TOLD: Final = {
+    Error.PRODUCER_FENCED: Error.INVALID_PRODUCER_EPOCH,
+    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
+}
+"""And of the one to a group's coordinator (``CoordinatorOperationExceptionHelper.handleOperationException``)."""
 
 
 class Transactions:
@@ -77,6 +78,8 @@ class Transactions:
     coordinators : mapping of int to Coordinator
         Of groups, by offsets partition.
     news : ArrivalNews
+    are_cut : callable
+        Whether nothing gets through between two brokers.
     is_loud : bool
         Message fidelity.
 
@@ -93,7 +96,8 @@ class Transactions:
 
     def __init__(
         self, env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
-        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews, *, is_loud: bool,
+        brokers: Mapping[int, Broker], coordinators: Mapping[int, Coordinator], news: ArrivalNews,
+        are_cut: Callable[[int, int], bool], *, is_loud: bool,
     ) -> None:  # fmt: skip
         cluster = scenario.cluster
         self._env = env
@@ -111,16 +115,15 @@ class Transactions:
         self._shards = [self._new_shard(number) for number in range(self._config.topic_partitions)]
         self.shards = {one.name: one for one in self._shards}
         self._group_of: dict[str, str] = {}
-        self._fenced: dict[tuple[int, int], int] = {}
-        """(Offsets partition, producer id) -> epoch of the last marker there."""
-        self._unwritten: dict[TopicPartition, list[tuple[TransactionShard, WriteTxnMarkers]]] = {}
-        """Markers that wait for a leader."""
         self.output = OutputPartitions(
             env, catalog, groups, brokers, self._config.version, self.append_us, self._answer_produce,
             OutputReaders(env, news),
         )  # fmt: skip
+        self._requests = CoordinatorRequests(env, are_cut, self.trip_us, self.service_us)
+        times = self.trip_us, self.append_us
+        self._markers = TransactionMarkers(env, coordinators, self.output, are_cut, *times)
         for coordinator in coordinators.values():
-            coordinator.on_serving = self.served
+            coordinator.on_serving = self._markers.served
 
     def _new_shard(self, number: int) -> TransactionShard:
         nodes = sorted(self._brokers)
@@ -155,8 +158,8 @@ class Transactions:
         before = replace(known, epoch=known.epoch + transactions - 1)
         begun = before.added(ended_us, (*partitions, (OFFSETS_TOPIC, number)), self.version)
         decided = begun.ended(ended_us, is_committed=True, version=self.version, next_producer_id=NO_PRODUCER_ID)
-        self._fenced[number, decided.producer_id] = decided.epoch
-        key = max(map(_answer_key, decided.partitions))
+        self._markers.fenced[number, decided.producer_id] = decided.epoch
+        key = max(map(answer_key, decided.partitions))
         shard.pass_over(name, decided, (marked_us + self.append_us + self.trip_us, key))
 
     def is_owned(self, name: str, producer_id: int, epoch: int) -> bool:
@@ -221,15 +224,6 @@ class Transactions:
     def _answer_produce(self, exchange: Exchange, error: Error, after_us: int) -> None:
         self._reply(exchange, Acknowledgement(error), after_us)
 
-    def _ask_from_broker(self, request: AddPartitionsToTxn, done: Callable[[Error], None]) -> None:
-        """A leader asks the coordinator to add its partitions (``AddPartitionsToTxnManager``)."""
-        env, shard = self._env, self.shard_of(request.transactional_id)
-
-        def answered(now: int, response: Acknowledgement) -> Occurrence:
-            return env.at(now + self.service_us + self.trip_us, shard.key, lambda _: done(response.error))
-
-        shard.ask_at(env.now + self.trip_us, request, answered)
-
     # --- data ---------------------------------------------------------------------------------------------------------
 
     def _produce(self, exchange: Exchange, since_us: int) -> None:
@@ -281,7 +275,8 @@ class Transactions:
             else:
                 self._reply(exchange, Acknowledgement(_TOLD.get(error, error)))
 
-        self._ask_from_broker(request, added)
+        leaders = {self.output.leader_of(partition) for partition in needed}
+        self._requests.ask(self.shard_of(body.transactional_id), leaders, request, added)
 
     @property
     def _asks_coordinator(self) -> bool:
@@ -315,16 +310,15 @@ class Transactions:
         def added(error: Error) -> None:
             if exchange.connection.broken:
                 return
-            if error is Error.NONE and body.producer_epoch < self._fenced.get((number, body.producer_id), 0):
+            if error is Error.NONE and body.producer_epoch < self._markers.fenced.get((number, body.producer_id), 0):
                 error = Error.INVALID_PRODUCER_EPOCH
             if error is Error.NONE:
                 broker.receive(exchange)
             else:
-                told = Error.INVALID_PRODUCER_EPOCH if error is Error.PRODUCER_FENCED else error
-                self._reply(exchange, Acknowledgement(told))
+                self._reply(exchange, Acknowledgement(_OFFSETS_TOLD.get(error, error)))
 
         if self._asks_coordinator:
-            self._ask_from_broker(request, added)
+            self._requests.ask(self.shard_of(body.transactional_id), (broker.id,), request, added)
         else:
             added(Error.NONE)
 
@@ -336,47 +330,10 @@ class Transactions:
 
     def _send_markers(self, shard: TransactionShard, markers: WriteTxnMarkers, is_news: bool) -> None:
         """Every leader is told; ``is_news``: what becomes of the transaction is decided only now."""
+        group = self._group_of[markers.transactional_id]
         if is_news:
-            self._groups[self._group_of[markers.transactional_id]].books.transactions.decided(markers)
-        self._tell_leaders(shard, markers, markers.partitions)
-
-    def _tell_leaders(
-        self, shard: TransactionShard, markers: WriteTxnMarkers, partitions: tuple[TopicPartition, ...]
-    ) -> None:
-        self._env.at(self._env.now + self.trip_us, shard.key, self._mark, (shard, markers, partitions))
-
-    def _mark(self, what: tuple[TransactionShard, WriteTxnMarkers, tuple[TopicPartition, ...]]) -> None:
-        """Leaders write a marker, each as soon as it can; the coordinator hears of it when it is replicated."""
-        shard, markers, partitions = what
-        if markers.coordinator_epoch != shard.epoch:
-            return  # whoever coordinates now has sent its own
-        written = [partition for partition in partitions if self._write_marker(shard, markers, partition)]
-        if written:
-            key = max(_answer_key(partition) for partition in written)
-            shard.marked_at((self._env.now + self.append_us + self.trip_us, key), markers, written)
-
-    def _write_marker(self, shard: TransactionShard, markers: WriteTxnMarkers, partition: TopicPartition) -> bool:
-        """Whether the partition can be written to: else its marker waits."""
-        if not self._is_writable(partition):
-            self._unwritten.setdefault(partition, []).append((shard, markers))
-            return False
-        if partition[0] == OFFSETS_TOPIC:
-            self._end_offsets(partition[1], markers)
-        else:
-            self.output.mark(partition, markers)
-        return True
-
-    def _is_writable(self, partition: TopicPartition) -> bool:
-        """Whether somebody leads it, and what is written is committed."""
-        if partition[0] == OFFSETS_TOPIC:
-            return self._coordinators[partition[1]].is_serving
-        return self.output.follows(partition)
-
-    def _end_offsets(self, number: int, markers: WriteTxnMarkers) -> None:
-        self._fenced[number, markers.producer_id] = markers.epoch
-        for name in sorted(self._groups):
-            if self.offsets_partition_of(name) == number:
-                self._groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
+            self._groups[group].books.transactions.decided(markers)
+        self._markers.send(shard, group, markers)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -385,13 +342,12 @@ class Transactions:
         names = list(partitions)
         self.output.changed(names)
         for name in names:
-            self.served(name)
+            self._markers.served(name)
 
-    def served(self, name: Name) -> None:
-        """Markers that wait for a leader of this partition are sent again, if there is one."""
-        if name in self._unwritten and self._is_writable(name):
-            for shard, markers in self._unwritten.pop(name):
-                self._tell_leaders(shard, markers, (name,))
+    def rewired(self) -> None:
+        """Links between brokers were cut, or are whole again: what could not get through goes on."""
+        self._requests.rewired()
+        self._markers.rewired()
 
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to, and what readers see."""

@@ -37,15 +37,16 @@ def new_controller(world: World) -> Controller:
     """The controller of a run in whose timeline something happens to brokers."""
     env, cluster, clients = world.env, world.scenario.cluster, Clients(world)
     shards: dict[Name, Shard] = {one.name: one for one in world.coordinators.values()}
-    if world.transactions is not None:
-        shards |= world.transactions.shards
+    of_transactions = world.transactions.shards if world.transactions is not None else {}
+    shards |= of_transactions
     parts = (world.brokers, shards, clients, world.are_cut, world.broker_books)
     partitions = ClusterPartitions(cluster, world.catalog, *parts)
     if world.transactions is not None:
         world.transactions.output.control = partitions.control
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
-    replicas = Replicas(env, world.streams, cluster, world.catalog, world.coordinators, partitions.control, clients)
+    logs = (world.catalog, world.coordinators, of_transactions)
+    replicas = Replicas(env, world.streams, cluster, *logs, partitions.control, clients)
     for group in world.groups.values():
         group.log.size = GroupBytes(group.name, group.books)
     brokers = (env, world.streams, cluster, world.brokers)

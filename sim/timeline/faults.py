@@ -95,6 +95,8 @@ def _rewire(world: World) -> None:
     """Brokers notice too, if somebody looks after them."""
     if world.controller is not None:
         world.controller.rewire()
+        if world.transactions is not None:
+            world.transactions.rewired()
 
 
 def _cut_nodes(world: World, consumer: Consumer, sides: tuple[frozenset[str], ...]) -> frozenset[int]:

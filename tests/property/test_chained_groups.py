@@ -1,4 +1,4 @@
-"""Chains of groups, whatever is killed, frozen or gone: all that is committed is read once when faults have stopped.
+"""Chains of groups, whatever is killed, frozen, cut off or gone: what is committed is read once when faults are over.
 
 In both fidelities, with equal tables. What there is to be read is taken from the logs of the output topic.
 """
@@ -13,7 +13,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from groupsim.sim.config import CoordinatorConfig, TransactionConfig
-from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Scenario, StartMembers, Stuck, Target
+from groupsim.sim.model import Cluster, CrashAt, Cut, Entry, GcPause, Kill, Scenario, StartMembers, Stuck, Target
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.unit.sim.chained_scenes import COMMITTED, UNCOMMITTED, Outputs, chain, of_three, reader
@@ -35,6 +35,7 @@ def faults(draw: st.DrawFn) -> Entry:
     who, down = member(draw(st.integers(0, 1)), group=name), lasting(draw(st.sampled_from([500 * MS, 3 * S])))
     length = lasting(draw(st.sampled_from([200 * MS, 3 * S, 12 * S])))
     broker = Target(kind="broker", name=str(draw(st.integers(0, 2))))
+    others = Target(kind="broker", name=draw(st.sampled_from(["all", "0", "1"])))
     verb: Any = draw(
         st.sampled_from(
             [
@@ -43,6 +44,7 @@ def faults(draw: st.DrawFn) -> Entry:
                 Stuck(target=who, duration=length),
                 CrashAt(target=member(0), point=draw(st.sampled_from(POINTS)), down=down),
                 Kill(target=broker, down=down),
+                Cut(between=(broker, others), duration=lasting(draw(st.sampled_from([20 * MS, S, 5 * S])))),
             ]
         )
     )

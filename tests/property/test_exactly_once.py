@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
-from groupsim.sim.model import Cluster, CrashAt, Entry, GcPause, Kill, Restart, Scale, StartMembers, Stuck, Target
+from groupsim.sim.config import BrokerConfig, CoordinatorConfig, Timing, TransactionConfig
+from groupsim.sim.model import Cluster, CrashAt, Cut, Entry, GcPause, Kill, Restart, Scale, StartMembers, Stuck, Target
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, everybody, lasting, member, rows
@@ -37,6 +37,8 @@ FAULTS_S, THAWED_S, COUNTED_S, HORIZON_S = 34, 53, 70, 85
 """Faults begin before, and are over; what was produced by then is in the output; seconds."""
 PRODUCED_A_SECOND = 40
 OUTAGE_COUNTED_S, OUTAGE_HORIZON_S = 150, 180
+HEALED_S = 110
+"""Links are whole for long enough that nobody waits any more for what was sent before."""
 SLOW_ANSWERS = Cluster(config=CoordinatorConfig(initial_rebalance_delay_us=0), timing=Timing(service_us=150 * MS))
 """Brokers are slow to hear what coordinators have decided."""
 WHO = st.integers(0, 2)
@@ -74,6 +76,16 @@ def outages(draw: st.DrawFn) -> Entry:
 
 
 @st.composite
+def cuts(draw: st.DrawFn) -> Entry:
+    """Two brokers that do not reach one another, or one that is cut off from all others, until 70 s at most."""
+    one, other = (Target(kind="broker", name=draw(st.sampled_from(BROKERS))) for _ in range(2))
+    far = draw(st.sampled_from([other, Target(kind="broker", name="all"), member(draw(WHO))]))
+    length = lasting(draw(st.sampled_from([20 * MS, S, 5 * S, 12 * S, 25 * S, 40 * S])))
+    verb = Cut(between=(one, far), duration=length)
+    return entry(draw(st.integers(3 * S, 30 * S)), verb, f"cut-{draw(st.integers(0, 10**9))}")
+
+
+@st.composite
 def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
     """``transactional_id``: whether the next incarnation has the same."""
     name = draw(st.sampled_from(["{member}", "{member}-{incarnation}"]))
@@ -89,12 +101,13 @@ def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
 
 def check(timeline: list[Entry], counted_s: int, horizon_s: int, **more: Any) -> None:
     """Run it, and read the logs of the output topic: what was produced until ``counted_s`` is there."""
-    back = [entry(at_s * S, StartMembers(target=everybody()), f"back at {at_s}") for at_s in (FAULTS_S, THAWED_S)]
+    backs_s, fidelity = (FAULTS_S, THAWED_S, *more.pop("healed_s", ())), more.pop("fidelity", "elided")
+    back = [entry(at_s * S, StartMembers(target=everybody()), f"back at {at_s}") for at_s in backs_s]
     scenario = transform(*timeline, *back, count=3, horizon_s=horizon_s, **more)
     note(str((timeline, more)))
     with pytest.MonkeyPatch.context() as patch:
         readers = Readers(patch)
-        result = played(scenario)
+        result = played(scenario, fidelity)
     once, under_way = readers.counts(), PRODUCED_A_SECOND * (horizon_s - counted_s)
     assert set(once.values()) <= {1}
     for position in range(4):
@@ -130,3 +143,24 @@ def test_each_input_is_counted_once_whatever_broker_is_gone(
 ) -> None:
     """Brokers are back at 48 s; who reaches its crash in a transaction that has waited for them is out 45 s later."""
     check([*timeline, *outages], OUTAGE_COUNTED_S, OUTAGE_HORIZON_S, copies=3, **more)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    timeline=st.lists(faults(), max_size=2, unique_by=lambda one: one.id),
+    outages=st.lists(outages(), max_size=2, unique_by=lambda one: one.id),
+    cut_off=st.lists(cuts(), min_size=1, max_size=4, unique_by=lambda one: one.id),
+    more=settings_of_runs(),
+    lag_s=st.sampled_from([1, 1, 30]),
+    fidelity=st.sampled_from(["elided", "message"]),
+)
+def test_each_input_is_counted_once_whoever_is_cut_off(
+    timeline: list[Entry], outages: list[Entry], cut_off: list[Entry], more: dict[str, Any], lag_s: int, fidelity: str
+) -> None:
+    """Who was cut off for longer than its transaction lasts is fenced, ends, and is started again at the end.
+
+    ``lag_s``: after that time transactions go on without a follower that is cut off, while the link still is.
+    """
+    cluster = replace(more["cluster"], broker_config=BrokerConfig(replica_lag_time_max_us=lag_s * S))
+    more |= {"copies": 3, "healed_s": (HEALED_S,), "fidelity": fidelity, "cluster": cluster}
+    check([*timeline, *outages, *cut_off], OUTAGE_COUNTED_S, OUTAGE_HORIZON_S, **more)

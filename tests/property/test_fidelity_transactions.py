@@ -32,6 +32,7 @@ from groupsim.sim.model import (
 )
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
+from tests.property.test_exactly_once import cuts
 from tests.support.fidelity import differences
 from tests.unit.sim.scenes import constant, entry, lasting, member
 from tests.unit.sim.transactional_scenes import EARLIEST, JITTER, SLOW_LOG, WORK, played, producing, transform
@@ -73,6 +74,18 @@ def settings_of_runs(draw: st.DrawFn) -> dict[str, Any]:
 def test_while_members_die(timeline: list[Entry], more: dict[str, Any]) -> None:
     note(str((timeline, more)))
     assert not differences(transform(*timeline, count=3, horizon_s=45, **more), 1, check=False)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    timeline=st.lists(cuts(), min_size=1, max_size=3, unique_by=lambda one: one.id),
+    dying=st.lists(deaths(), max_size=3, unique_by=lambda one: one.id),
+    more=settings_of_runs(),
+)
+def test_while_brokers_are_cut_off(timeline: list[Entry], dying: list[Entry], more: dict[str, Any]) -> None:
+    note(str((timeline, dying, more)))
+    made = transform(*timeline, *dying, count=3, copies=3, horizon_s=80, **more)
+    assert not differences(made, 1, check=False)
 
 
 @st.composite

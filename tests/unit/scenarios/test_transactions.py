@@ -10,7 +10,7 @@ from groupsim.scenarios import parse
 from groupsim.scenarios.build.notes import warnings_of
 from groupsim.scenarios.errors import ScenarioFileError
 from groupsim.scenarios.kafka.producer_config import producer_refusals
-from groupsim.sim.model import Scenario, outputs_of, topics_read
+from groupsim.sim.model import Cut, Scenario, outputs_of, topics_read
 
 BASE: dict[str, Any] = {
     "version": 1, "question": "?", "horizon": "1min",
@@ -105,15 +105,18 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
         ),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
         (document({"at": "1s", "elect_leaders": {"topics": ["out"], "election": "unclean"}}), "with unclean elections"),
-        (
-            document({"at": "1s", "cut": {"between": ["broker:0", "broker:1"], "for": "1s"}}),
-            "not modelled together with brokers that are cut off from one another",
-        ),
         (document({"at": "1s", "crash_at": {"target": "g", "point": "later"}}), "after_end_txn"),
     ],
 )
 def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str) -> None:
     assert reason in refusal(given)
+
+
+@pytest.mark.parametrize("between", [["broker:0", "broker:1"], ["rack:a", "rack:b"], ["g", "broker:all"]])
+def test_brokers_and_racks_may_be_cut_off_from_one_another(between: list[str]) -> None:
+    brokers = [{"id": 0, "rack": "a"}, {"id": 1, "rack": "b"}, {"id": 2, "rack": "b"}]
+    given = document({"at": "1s", "cut": {"between": between, "for": "1s"}}) | {"cluster": {"brokers": brokers}}
+    assert isinstance(load(given).timeline[0].verb, Cut)
 
 
 def reader(**group: Any) -> dict[str, Any]:

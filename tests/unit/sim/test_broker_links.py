@@ -64,6 +64,15 @@ def test_a_follower_that_does_not_fetch_holds_up_readers_until_it_is_out_of_the_
     assert not differences(made, seed=1, check=False)
 
 
+def test_who_is_elected_drops_a_follower_that_it_does_not_reach() -> None:
+    """Their link has been cut for longer than replica.lag.time.max.ms, which counts from the election."""
+    third = at(20 * S, Reassign(topic="t", partitions=(0,), replicas=(2, 3, 4)))
+    leads = at(25 * S, ElectLeaders(election="preferred"))
+    made = five(third, leads, at(30 * S, cut("3", "4", 80 * S)), at(50 * S, Close(target=broker("2"))))
+    assert 6 * S <= unread_us(simulate(made), 30 * S) <= 9 * S + 500 * MS
+    assert not differences(made, seed=1, check=False)
+
+
 def test_a_follower_that_fetches_again_in_time_stays_in_the_isr() -> None:
     result = simulate(five(at(30 * S, cut("3", "4", 4 * S)), at(50 * S, Kill(target=broker("3")))))
     assert 4 * S <= unread_us(result, 30 * S) <= 4 * S + 500 * MS

@@ -14,7 +14,16 @@ from groupsim.sim.protocol.transactions.messages import TV1, TV2, AddPartitionsT
 from groupsim.sim.units import MS, S
 from tests.unit.sim.protocol.transaction_scenes import T0, TransactionScene
 from tests.unit.sim.scenes import entry, lasting, member, rows
-from tests.unit.sim.transactional_scenes import Readers, answers, output, played, producing, total, transform
+from tests.unit.sim.transactional_scenes import (
+    SLOW_LOG,
+    Readers,
+    answers,
+    output,
+    played,
+    producing,
+    total,
+    transform,
+)
 
 TRIP_US = 10 * MS
 
@@ -153,3 +162,14 @@ def test_without_verification_leaders_do_not_ask(monkeypatch: pytest.MonkeyPatch
     assert took[1] < took[0]
     assert set(readers.counts().values()) == {1}
     assert rows(played(silent), "output")
+
+
+def test_a_partition_that_was_added_and_never_written_to_has_a_marker() -> None:
+    """The producer dies between the answer to AddPartitionsToTxn and its first batch; its transaction times out."""
+    slow = replace(SLOW_LOG, transactions=TransactionConfig(version=TV1))
+    dies = entry(3_500 * MS, Kill(target=member(0)))
+    more = {"count": 1, "partitions": 1, "produces": producing(transaction_timeout_us=5 * S)}
+    result = played(transform(dies, cluster=slow, horizon_s=20, **more))
+    (out,) = rows(result, "output")
+    assert (out["partition"], out["high_watermark"], out["last_stable_offset"]) == (0, 1, 1)
+    assert answers(result, "Produce") == {}

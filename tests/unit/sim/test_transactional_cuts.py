@@ -11,12 +11,13 @@ import pytest
 
 from groupsim.sim import Result
 from groupsim.sim.client.producer_requests import ProducerRequests
+from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cut, Kill, Scenario
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, lasting, member, rows
-from tests.unit.sim.test_transactional_outages import broker, is_once, scenario
+from tests.unit.sim.test_transactional_outages import LEADER, NODES, broker, is_once, scenario
 from tests.unit.sim.transactional_scenes import Readers, answers, output, played, producing
 
 CUT_US = 15_140 * MS
@@ -98,6 +99,22 @@ def test_who_comes_back_after_its_transaction_has_timed_out_is_fenced(readers: R
     assert ends(result) == {"g/0": "horizon", "g/1": "failed: INVALID_PRODUCER_EPOCH"}
     assert answers(result, "TxnOffsetCommit")["INVALID_PRODUCER_EPOCH"] == 1
     assert is_once(readers, 1_200)
+
+
+def test_a_flush_is_lost_if_one_of_its_leaders_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one's leader can be reached: it does not pass on what is for the other one."""
+    arrived: list[tuple[int, int]] = []
+    receive = Transactions.receive
+
+    def spied(host: Transactions, exchange: Exchange) -> None:
+        if exchange.api is Api.PRODUCE and exchange.body.transactional_id == "g/1":
+            arrived.append((host._env.now, len(exchange.body.batches)))
+        receive(host, exchange)
+
+    monkeypatch.setattr(Transactions, "receive", spied)
+    played(cut(10, (LEADER + 1) % NODES, horizon_s=60))
+    assert [batches for at, batches in arrived if at < CUT_US and batches > 1]
+    assert not [batches for at, batches in arrived if CUT_US + 10 * MS < at < CUT_US + 10 * S and batches > 1]
 
 
 def test_a_broker_that_dies_meanwhile_says_so_only_when_it_can_be_reached(told: Told) -> None:
