@@ -67,10 +67,10 @@ def scenario(*timeline: Any, **more: Any) -> Scenario:
     return transform(*timeline, **more)
 
 
-def is_once(readers: Readers, at_least: int) -> bool:
+def is_once(readers: Readers, at_least: int, partitions: int = 4) -> bool:
     """Whether each input is in the output once, up to somewhere, and that is far enough."""
     counts = readers.counts()
-    for position in range(4):
+    for position in range(partitions):
         made = sorted(offset for at, offset in counts if at == position)
         if made != [*range(len(made))] or len(made) < at_least:
             return False
