@@ -173,6 +173,17 @@ class Fetcher:
     def seek(self, to: Mapping[int, int]) -> None:
         """The application seeks to where its last batch began: what is unread of these is read from there on."""
         self.pacing.take_back()
+        self._read_unread_from(to)
+
+    def pass_over(self, now: int, to: Mapping[int, int]) -> None:
+        """Records below ``to`` of what is unread are processed: a flow may lack a part of one that was sent."""
+        ahead = {one: to[one] for one, offset in self.unread.items() if to.get(one, offset) > offset}
+        if ahead:
+            self._read_unread_from(ahead)
+            positions, offsets = np.array([*ahead], np.int32), np.array([*ahead.values()], np.int64)
+            self._client.books.ledger.raise_frontier(now, positions, offsets)
+
+    def _read_unread_from(self, to: Mapping[int, int]) -> None:
         self.left_behind.seek(to)
         self._awaited.seek(to)
 

@@ -165,6 +165,7 @@ class TransactionLoop:
             self._fetcher.pacing.note_batch(now, self._begun)
             loop.hold(now)
             self._client.consumption.stand_still(now)
+            self._fetcher.pass_over(now, at)
             self._processed.succeed()
         else:
             self._begins_at = now, schedule
@@ -265,7 +266,7 @@ class TransactionLoop:
 
     def _send(self, to: Mapping[int, int]) -> Step:
         """Send the output of what was processed up to ``to``; wait until it is acknowledged."""
-        body = self._output(to)
+        body = self.output.take(to, self._client.books.partitions.number)
         if body is None:
             return
         if (yield from self._add(Api.ADD_PARTITIONS_TO_TXN, _partitions(body))) is not Error.NONE:
@@ -300,10 +301,6 @@ class TransactionLoop:
         if not self._client.is_over:
             self._client.fail(self._env.now, Raise(error))
         yield self._env.event()
-
-    def _output(self, to: Mapping[int, int]) -> Produce | None:
-        """Batches of what is not sent yet; None: there is nothing."""
-        return self.output.take(to, self._client.books.partitions.number)
 
     def _send_offsets(self, target: Mapping[int, int]) -> Step:
         """sendOffsetsToTransaction(), with what groupMetadata() said in the last poll()."""
@@ -387,7 +384,7 @@ class TransactionLoop:
         schedule = self._poll_loop.schedule
         if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
             return
-        body = self._output(self._positions(now))
+        body = self.output.take(self._positions(now), self._client.books.partitions.number)
         if body is not None and (self._version >= TV2 or _partitions(body) <= self._added):
             self.requests.send(role_of(body), Api.PRODUCE, body)
 

@@ -10,18 +10,19 @@ import pytest
 
 from groupsim.sim.books.output_history import OutputHistory
 from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
+from groupsim.sim.client.transaction_loop import TransactionLoop
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.output_log import OutputLog
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.config import TransactionConfig
-from groupsim.sim.model import CrashAt, Kill, Restart, Scenario, Target
+from groupsim.sim.model import CrashAt, Cut, Kill, Restart, Scenario, Target
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
 from groupsim.sim.protocol.transactions.messages import TV1, TV2, WriteTxnMarkers
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import entry, lasting, member, rows
-from tests.unit.sim.transactional_scenes import SLOW_LOG, Readers, answers, output, played, producing, transform
+from tests.unit.sim.transactional_scenes import JITTER, SLOW_LOG, Readers, answers, output, played, producing, transform
 
 NODES = 3
 FIDELITIES = ("elided", "message")
@@ -210,3 +211,22 @@ def test_what_is_replicated_after_the_decision_is_of_that_transaction(books: Tra
     log.commit((20, 0))
     (life,) = books.lives
     assert (life.aborted, life.records_aborted, books.open) == (1, 4, [])
+
+
+def test_what_is_committed_is_processed_though_a_member_is_cut_off_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the record that is sent first a flow may lack a part, if all leaders are gone then: it is processed."""
+    ahead, transaction = list[int](), TransactionLoop._transaction
+
+    def spied(loop: TransactionLoop, now: int) -> Any:
+        frontier = loop._client.books.ledger.frontier
+        ahead.append(max(offset - int(frontier[one]) for one, offset in loop._positions(now).items()))
+        return transaction(loop, now)
+
+    sent = instants(monkeypatch, "receive", Api.PRODUCE)
+    played(scenario(cluster=JITTER, horizon_s=16, rate=20_000), "message")
+    monkeypatch.setattr(TransactionLoop, "_transaction", spied)
+    for at in [time for time in sent if time > 15 * S][:4]:
+        cut = entry(at, Cut(between=(member(0), Target("broker", "all")), duration=lasting(8 * S)))
+        played(scenario(cut, cluster=JITTER, horizon_s=16, rate=20_000))
+    assert len(ahead) > 40
+    assert max(ahead) == 0
