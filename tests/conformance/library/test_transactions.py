@@ -51,3 +51,21 @@ def test_a_fenced_zombie_makes_nothing_that_counts() -> None:
     # The batch in hand, and the one of the poll() that follows before its heartbeat thread has heard.
     assert answers(result, "TxnOffsetCommit")["UNKNOWN_MEMBER_ID"] == 2
     assert max(one["blocked_us_max"] for one in rows(result, "output")) > 15e6
+
+
+def test_all_members_stand_while_two_racks_do_not_reach_one_another() -> None:
+    result = simulate(load("parted-racks"), seed=1)
+    assert output(result) == {"read_committed": ONCE, "read_uncommitted": ONCE}
+    assert [one["aborted"] for one in rows(result, "transactions")] == [0, 0, 0]
+    assert len(rows(result, "rebalances")) == 1
+    assert all(39e6 < one["took_us_max"] < 42e6 for one in rows(result, "transactions"))
+    assert 39e6 < max(one["blocked_us_max"] for one in rows(result, "output")) < 42e6
+
+
+def test_whoever_reaches_all_brokers_goes_on_when_one_of_the_two_racks_is_fenced() -> None:
+    """The controller is in rack a or b."""
+    result = simulate(load("parted-racks"), seed=3)
+    stood = {one["member"]: one["took_us_max"] for one in rows(result, "transactions")}
+    assert stood["billing/2"] < 12e6
+    assert min(stood["billing/0"], stood["billing/1"]) > 39e6
+    assert output(result)["read_committed"] == ONCE
