@@ -9,6 +9,7 @@ whenever a partition is caught up; none falls behind again, since the level rise
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from groupsim.sim.protocol.messages import Positions
 Floats = NDArray[np.float64]
 Which = NDArray[np.integer[Any]]
 """Indices, or partitions."""
+_Piece = tuple[NDArray[np.intp], Floats, Floats, Floats]
 _PLACES = 1 << 32
+_AT_ONCE = 1 << 16
+"""Partitions of services that are worked on at once."""
 
 
 def ends_in_sight(produced: Offsets, mrps: Offsets, begun: Offsets, offered: NDArray[Any]) -> Offsets:
@@ -68,37 +72,12 @@ class Levels:
     ) -> None:
         self._keys = np.repeat(np.arange(len(lengths)), lengths) * _PLACES + partitions
         self.caught_up = np.full(len(partitions), np.inf)
-        self._pieces(capacity, lengths, offered, mrps)
-
-    def _pieces(self, capacity: Floats, lengths: NDArray[np.int64], offered: Floats, mrps: Offsets) -> None:
-        """Stretches between two kinks: since when, the level then, and how fast it rises."""
-        row, service = np.arange(len(offered)), np.repeat(np.arange(len(lengths)), lengths)
-        rate = mrps / 1e9
-        since, level, settled = np.zeros(len(lengths)), np.zeros(len(lengths)), np.zeros(len(lengths))
-        pieces = []
-        while len(row):
-            counts = np.bincount(service)
-            one = np.flatnonzero(counts)
-            waiting, mine = counts[one], rate[row]
-            begins = np.cumsum(waiting) - waiting
-            rise = (capacity[one] - settled[one] / 1e9) / waiting
-            pieces.append((one, since[one], level[one], rise))
-            gain = np.repeat(rise, waiting) - mine
-            missing = np.maximum(offered[row] + mine * since[service] - level[service], 0)
-            needed = np.divide(missing, gain, out=np.full(len(row), np.inf), where=gain > 0)
-            soonest = np.minimum.reduceat(needed, begins)
-            is_over = np.isinf(soonest)
-            if np.count_nonzero(is_over) == len(is_over):
-                break
-            soonest[is_over] = 0
-            since[one] += soonest
-            level[one] += rise * soonest
-            caught = needed <= np.repeat(soonest, waiting)
-            caught[np.repeat(is_over, waiting)] = False
-            self.caught_up[row[caught]] = since[service[caught]]
-            settled += np.bincount(service[caught], mrps[row[caught]], len(settled))
-            kept = ~caught & ~np.repeat(is_over, waiting)
-            row, service = row[kept], service[kept]
+        ends = np.cumsum(lengths)
+        pieces = list[_Piece]()
+        for first, end in _portions(ends):
+            rows = slice(int(ends[first - 1]) if first else 0, int(ends[end - 1]))
+            shares = capacity[first:end], lengths[first:end], offered[rows], mrps[rows]
+            pieces += _pieces(first, *shares, self.caught_up[rows])
         columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         one, self._since, self._level, self._rise = (column[order] for column in columns)
@@ -156,3 +135,50 @@ class Levels:
         is_caught_up = elapsed >= self.caught_up[places]
         whole: Offsets = np.where(is_caught_up, produced, np.minimum(begun + level, produced))
         return whole
+
+
+def _portions(ends: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Services, from one up to before another, that have so many partitions in all that a processor holds them."""
+    first = 0
+    while first < len(ends):
+        done = int(ends[first - 1]) if first else 0
+        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), first + 1)
+        yield first, end
+        first = end
+
+
+def _pieces(
+    first: int, capacity: Floats, lengths: NDArray[np.int64], offered: Floats, mrps: Offsets, caught_up: Floats
+) -> list[_Piece]:
+    """Stretches between two kinks: whose, numbered from ``first``, since when, the level then, and how fast it rises.
+
+    ``caught_up``, shape (k,), is written to.
+    """
+    row, service = np.arange(len(offered)), np.repeat(np.arange(len(lengths)), lengths)
+    rate = mrps / 1e9
+    since, level, settled = np.zeros(len(lengths)), np.zeros(len(lengths)), np.zeros(len(lengths))
+    pieces = []
+    while len(row):
+        counts = np.bincount(service)
+        one = np.flatnonzero(counts)
+        waiting, mine = counts[one], rate[row]
+        begins = np.cumsum(waiting) - waiting
+        rise = (capacity[one] - settled[one] / 1e9) / waiting
+        pieces.append((one + first, since[one], level[one], rise))
+        gain = np.repeat(rise, waiting) - mine
+        missing = np.maximum(offered[row] + mine * since[service] - level[service], 0)
+        needed = np.divide(missing, gain, out=np.full(len(row), np.inf), where=gain > 0)
+        soonest = np.minimum.reduceat(needed, begins)
+        is_over = np.isinf(soonest)
+        if np.count_nonzero(is_over) == len(is_over):
+            break
+        soonest[is_over] = 0
+        since[one] += soonest
+        level[one] += rise * soonest
+        caught = needed <= np.repeat(soonest, waiting)
+        caught[np.repeat(is_over, waiting)] = False
+        caught_up[row[caught]] = since[service[caught]]
+        settled += np.bincount(service[caught], mrps[row[caught]], len(settled))
+        kept = ~caught & ~np.repeat(is_over, waiting)
+        row, service = row[kept], service[kept]
+    return pieces

@@ -154,10 +154,10 @@ class OffsetLog:
         return [_column(self._services, index, dtype) for index, dtype in enumerate(dtypes)]
 
     def loads(self) -> tuple[NDArray[np.int64], Load]:
-        """How many partitions each service has, shape (n,), and of which it is what."""
-        none: Load = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
-        partitions, offered, mrps = (np.concatenate(column) for column in zip(*self._loads, none, strict=True))
-        return _column(self._lengths, 0, np.int64), (partitions, offered, mrps)
+        """How many partitions each service has, shape (n + 1,), and of which it is what; the last one is nobody's."""
+        nobody: Load = np.zeros(1, np.int32), np.zeros(1), np.zeros(1, np.int64)
+        partitions, offered, mrps = (np.concatenate(column) for column in zip(*self._loads, nobody, strict=True))
+        return np.append(_column(self._lengths, 0, np.int64), 1), (partitions, offered, mrps)
 
     def productions(self) -> list[NDArray[np.int64]]:
         """Since when, milli-records then, and rate of each production. Shapes (n,)."""

@@ -123,11 +123,8 @@ class Motion:
         self.slot, self.since, self.backlog, self.rate, self.capacity = services
         self.produced_since, self.base, self.mrps = log.productions()
         self.caught_up = self._caught_up()
-        lengths, (partitions, offered, mrps) = log.loads()
-        self._offered = np.append(offered, 0.0).astype(np.int64)
-        self.levels = Levels(
-            self.capacity, np.append(lengths, 1), np.append(partitions, 0), np.append(offered, 0.0), np.append(mrps, 0)
-        )
+        lengths, (partitions, self._offered, mrps) = log.loads()
+        self.levels = Levels(self.capacity, lengths, partitions, self._offered, mrps)
 
     def _caught_up(self) -> Integers:
         """When each service has processed all that there is for the first time; nobody never. Shape (services + 1,)."""
@@ -170,7 +167,7 @@ class Motion:
 
     def offered(self, services: Integers, partitions: Integers) -> Integers:
         """Records of partitions that waited for services when they began. Shape (n,)."""
-        return self._offered[self.levels.places(services, partitions)]
+        return self._offered[self.levels.places(services, partitions)].astype(np.int64)
 
     def unseen(self, rows: Stretches) -> Integers:
         """Records that have come in jumps since the service began, where there is one. Shape (n,)."""

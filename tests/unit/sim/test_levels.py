@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from groupsim.sim.books import levels
 from groupsim.sim.books.levels import Levels
 
 LENGTHS = np.array([4, 1, 3, 5])
@@ -22,8 +23,12 @@ def _levels(services: list[int]) -> Levels:
     return Levels(capacity[services], LENGTHS[services], partitions, offered[kept], mrps[kept])
 
 
+@pytest.mark.parametrize("at_once", [1, 5, 1 << 16])
 @pytest.mark.parametrize("service", SERVICES.tolist())
-def test_each_of_many_services_is_as_if_it_were_alone(service: int) -> None:
+def test_each_of_many_services_is_as_if_it_were_alone(
+    monkeypatch: pytest.MonkeyPatch, service: int, at_once: int
+) -> None:
+    monkeypatch.setattr(levels, "_AT_ONCE", at_once)
     together, alone = _levels(SERVICES.tolist()), _levels([service])
     elapsed = np.geomspace(1e3, 1e9, 200)
     here, there = np.full(200, service), np.zeros(200, np.intp)
