@@ -206,8 +206,11 @@ class RecordReader:
         return self._past(base, records.partition[:done])
 
     def returned(self, until: int) -> Offsets:
-        """What poll() has returned before ``until`` (next offset), per partition. Shape (n_held,)."""
-        self.advance(until)
+        """What polls that were over before ``until`` have returned (next offset), per partition. Shape (n_held,).
+
+        Who asks ahead does not know what comes in a wait that lasts until then.
+        """
+        self.advance(until - 1)
         returned = self._taken
         for index in range(len(self.stretches) - 1, self._anchored - 2, -1):
             records = self.stretches[index][2]
@@ -220,7 +223,7 @@ class RecordReader:
     def first_done(self, since: Mapping[int, int], until: int) -> tuple[int, int]:
         """The partition whose record is processed first since the last anchor, and when; -1 and `FOREVER`: none is.
 
-        Of records from some offsets on, by partition, that poll() returns before ``until``.
+        Of records from some offsets on, by partition, that poll() returns by ``until``.
         """
         self.advance(until)
         begins = np.array([since.get(one, FOREVER) for one in self._partitions.tolist()], np.int64)
@@ -257,19 +260,22 @@ class RecordReader:
     # --- passes -------------------------------------------------------------------------------------------------------
 
     def advance(self, until: int) -> None:
-        """Everything that poll() has returned before ``until`` is taken."""
+        """Everything that poll() has returned by ``until`` is taken.
+
+        Where few records come a wait inside poll() lasts until the next poll() begins: what has come in it counts then.
+        """
         schedule = self._schedule
         if schedule is None or not self._partitions.size:
             return
         if self._held is not None:
-            if self._held[1] >= until:
+            if self._held[1] > until:
                 return
             begin, returned = (np.array([time]) for time in self._held)
             self._held = None
             self._take(begin, returned, self._costs(schedule, begin))
         while self._next_us < until:
             begins, returns, ends = schedule.passes(self._next_us, until, _PASSES)
-            over = int(np.searchsorted(returns, until))
+            over = int(np.searchsorted(returns, until, side="right"))
             if not over:
                 return
             self._next_us = int(ends[over - 1])

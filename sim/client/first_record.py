@@ -53,7 +53,7 @@ def first_of_flow(ledger: Ledger, now: int, begun: Mapping[int, int], returns_us
 def first_of_records(
     ledger: ExactLedger, holding: Holding, now: int, begun: Mapping[int, int], done: Mapping[int, int], until: int
 ) -> FirstRecord:
-    """The record that is processed first of those from ``begun`` on that poll() returns before ``until``.
+    """The record that is processed first of those from ``begun`` on that poll() returns by ``until``.
 
     ``done``: up to where partitions have been processed by now.
     """

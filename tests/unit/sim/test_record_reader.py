@@ -56,6 +56,24 @@ class OneMore(Produced):
         return np.where(offset < THERE, -1, 100 * MS)
 
 
+class OneAlone(Produced):
+    """Nothing has waited, and a record of each partition comes after 100 ms."""
+
+    def history(self, times: Any, position: int) -> Any:
+        return (times >= 100 * MS).astype(np.int64)
+
+    def seen_us(self, partition: Any, offset: Any) -> Any:
+        return np.full(len(partition), 100 * MS)
+
+
+def waiting(polls: EverySecond, appetite: Appetite) -> RecordReader:
+    """Two partitions without a record, from now on."""
+    reader = RecordReader(OneAlone(), 0, lambda more: None)  # type: ignore[arg-type]
+    reader.anchor(0, np.array([0, 1], np.int32), np.array([0, 0]))
+    reader.follow(polls, 0, appetite)
+    return reader
+
+
 def reading() -> RecordReader:
     """After 35 ms of a batch of sixteen: partition 0 is handed out first, three of its records are done."""
     reader = RecordReader(Produced(), 0, lambda more: None)  # type: ignore[arg-type]
@@ -110,3 +128,25 @@ def test_a_poll_that_is_disturbed_returns_once() -> None:
     assert [one.fetched[0] for one in found] == [MS, 501 * MS]
     assert [len(one) for one in found] == [2 * THERE, 2]
     assert found[0].done[0] == MS + EACH_US
+
+
+def held(until: int) -> EverySecond:
+    """A wait inside poll() that is under way lasts until the first poll."""
+    polls = EverySecond(until)
+    polls.held_until = until
+    return polls
+
+
+@pytest.mark.parametrize("polls", [EverySecond(0, S), held(S)])
+def test_the_next_poll_sees_what_has_come_while_the_last_one_waited(polls: EverySecond) -> None:
+    """All that wait long: one is over when the next begins, so that whoever asks then has it."""
+    appetite = Appetite(THERE, THERE, EACH_US, poll_us=MS)
+    assert waiting(polls, appetite).positions(S).tolist() == [1, 1]
+    first = waiting(polls, appetite).first_done({0: 0, 1: 0}, S)
+    assert first[0] == 0
+    assert 100 * MS + EACH_US <= first[1] <= 100 * MS + EACH_US + MS
+
+
+def test_what_comes_while_poll_waits_is_not_committed_ahead_of_it() -> None:
+    """Who commits what a poll() is about to return does so when that begins."""
+    assert waiting(EverySecond(0, S), Appetite(THERE, THERE, EACH_US)).returned(S).tolist() == [0, 0]

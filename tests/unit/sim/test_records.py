@@ -70,6 +70,18 @@ def test_an_offset_is_committed_with_the_first_commit_beyond_it() -> None:
 
 
 @both
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_what_has_come_while_poll_waits_is_committed_when_the_next_one_begins(protocol: str, fidelity: str) -> None:
+    """1.9 records a second, 10 ms each, a poll() every 100 ms: each is committed within that, and two round trips."""
+    commits = replace(TEN_MS, commit="after_batch")
+    one = group(client=replace(EARLIEST, enable_auto_commit=False, group_protocol=protocol), processing=commits)
+    found = records(exact(one, partitions=1, rate=constant(1_900), fidelity=fidelity))
+    settled = found[found["produced_us"].between(20 * S, 55 * S)]
+    assert len(settled) > 60
+    assert (settled["committed_us"] - settled["processed_us"]).between(0, 100 * MS + 4 * MS).all()
+
+
+@both
 def test_what_a_kill_repeats_is_what_the_books_count(fidelity: str) -> None:
     result = killed(TEN_MS, fidelity)
     found = records(result)

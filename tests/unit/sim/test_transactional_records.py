@@ -112,10 +112,10 @@ def test_what_is_sent_has_been_processed(monkeypatch: pytest.MonkeyPatch) -> Non
         sends += 1
         done = loop._positions(loop._env.now)
         assert all(offset <= done[position] for position, offset in to.items())
-        return output_of(loop, to)
+        return send(loop, to)
 
-    output_of = TransactionLoop._output
-    monkeypatch.setattr(TransactionLoop, "_output", checked)
+    send = TransactionLoop._send
+    monkeypatch.setattr(TransactionLoop, "_send", checked)
     result = played(replace(scenario, topics=(replace(source, rate=rate), *others)))
     assert sends >= 2 * total(result, "committed") > 100, "the first record of each batch, and the rest"
 
