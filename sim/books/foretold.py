@@ -25,11 +25,6 @@ class Foretold(NamedTuple):
     times: Offsets
     processed: Offsets
 
-    def then(self, later: Foretold) -> Foretold:
-        """With more of the same consumer, which has the same positions."""
-        times, processed = np.append(self.times, later.times), np.concatenate([self.processed, later.processed])
-        return Foretold(self.positions, times, processed)
-
     def put(self, times: Offsets, processed: Offsets) -> None:
         """Write into ``processed``, of shape (m, n_partitions), what holds at those of ``times`` that are known."""
         if not self.times.size:

@@ -45,11 +45,6 @@ class LagSamples:
         """From now on, what holds at each of ``times`` goes to ``rows``; more are appended to ``times`` meanwhile."""
         self._times, self._rows = times, rows
 
-    def foretell(self, slot: int, seen: Foretold) -> None:
-        """How far a consumer will have got, after what has been foretold of it before."""
-        before = self.foretold.get(slot)
-        self.foretold[slot] = seen if before is None else before.then(seen)
-
     def put_foretold(self, times: Times, processed: Times) -> None:
         """Write into ``processed``, of shape (k, n_partitions), what was foretold of these times."""
         for one in self.foretold.values():

@@ -9,12 +9,12 @@ whenever a partition is caught up; none falls behind again, since the level rise
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.portions import portions
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.protocol.messages import Positions
 
@@ -74,7 +74,7 @@ class Levels:
         self.caught_up = np.full(len(partitions), np.inf)
         ends = np.cumsum(lengths)
         pieces = list[_Piece]()
-        for first, end in _portions(ends):
+        for first, end in portions(ends, _AT_ONCE):
             rows = slice(int(ends[first - 1]) if first else 0, int(ends[end - 1]))
             shares = capacity[first:end], lengths[first:end], offered[rows], mrps[rows]
             pieces += _pieces(first, *shares, self.caught_up[rows])
@@ -135,16 +135,6 @@ class Levels:
         is_caught_up = elapsed >= self.caught_up[places]
         whole: Offsets = np.where(is_caught_up, produced, np.minimum(begun + level, produced))
         return whole
-
-
-def _portions(ends: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Services, from one up to before another, that have so many partitions in all that a processor holds them."""
-    first = 0
-    while first < len(ends):
-        done = int(ends[first - 1]) if first else 0
-        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), first + 1)
-        yield first, end
-        first = end
 
 
 def _pieces(

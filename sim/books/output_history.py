@@ -7,12 +7,13 @@ follows from batches and markers in the order of their offsets, so it is worked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.portions import portions
 from groupsim.sim.kernel.environment import Moment
 
 Column = NDArray[np.int64]
@@ -85,7 +86,7 @@ class OutputHistory:
         rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS)
         blocks = [*self._blocks, _Block.of(*rows.T)] if self._rows else self._blocks
         figures: dict[int, OutputFigures] = {}
-        for first, end in _portions([block.ends for block in blocks]):
+        for first, end in portions(_ends(blocks), _AT_ONCE):
             parts = zip(*(block.part(first, end) for block in blocks), strict=True)
             found = [np.concatenate(columns) for columns in parts]
             order = _order(*found[:3])
@@ -93,16 +94,12 @@ class OutputHistory:
         return figures
 
 
-def _portions(ends: Sequence[Column]) -> Iterator[tuple[int, int]]:
-    """Places, from one up to before another, so many at once that it is worth it; each portion has rows."""
-    rows = np.zeros(max(map(len, ends), default=0), np.int64)
-    for one in ends:
-        rows += np.append(one, np.full(len(rows) - len(one), one[-1]))
-    first = done = 0
-    while first < len(rows):
-        end = int(np.searchsorted(rows, done + _AT_ONCE)) + 1
-        yield first, min(end, len(rows))
-        first, done = end, rows[min(end, len(rows)) - 1]
+def _ends(blocks: Sequence[_Block]) -> Column:
+    """Rows of all blocks up to the end of each place."""
+    ends = np.zeros(max((len(block.ends) for block in blocks), default=0), np.int64)
+    for block in blocks:
+        ends += np.append(block.ends, np.full(len(ends) - len(block.ends), block.ends[-1]))
+    return ends
 
 
 def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:

@@ -84,7 +84,8 @@ class TransactionLoop:
         self.timeout_us = produces.producer.transaction_timeout_us
         self._id = produces.transactional_id.format(member=consumer.name, incarnation=consumer.incarnation)
         timeout_us = produces.producer.request_timeout_us
-        self.output = TransactionOutput(produces.to, world.catalog.counts[produces.to], self._id, timeout_us)
+        inputs, partitions = client.books.partitions, world.catalog.counts[produces.to]
+        self.output = TransactionOutput(produces.to, partitions, self._id, timeout_us, inputs)
         self.life = ProducerLife(consumer.name, consumer.incarnation, self._id)
         self._send_key = deadline_key(consumer.entity, Kind.FETCH)
         self.requests = ProducerRequests(client, in_flight, world.transactions, self._id, produces.producer)
@@ -266,7 +267,7 @@ class TransactionLoop:
 
     def _send(self, to: Mapping[int, int]) -> Step:
         """Send the output of what was processed up to ``to``; wait until it is acknowledged."""
-        body = self.output.take(to, self._client.books.partitions.number)
+        body = self.output.take(to)
         if body is None:
             return
         if (yield from self._add(Api.ADD_PARTITIONS_TO_TXN, _partitions(body))) is not Error.NONE:
@@ -384,7 +385,7 @@ class TransactionLoop:
         schedule = self._poll_loop.schedule
         if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
             return
-        body = self.output.take(self._positions(now), self._client.books.partitions.number)
+        body = self.output.take(self._positions(now))
         if body is not None and (self._version >= TV2 or _partitions(body) <= self._added):
             self.requests.send(role_of(body), Api.PRODUCE, body)
 

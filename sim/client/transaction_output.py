@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
+from groupsim.sim.catalog import Partitions
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch, sequence_after
 from groupsim.sim.protocol.transactions.messages import TopicPartition
 
@@ -22,6 +20,8 @@ class TransactionOutput:
     transactional_id : str
     timeout_us : int, microseconds
         ``request.timeout.ms``.
+    inputs : Partitions
+        What its group reads, by position.
 
     Attributes
     ----------
@@ -31,8 +31,11 @@ class TransactionOutput:
         -1: none yet.
     """
 
-    def __init__(self, topic: str, partitions: int, transactional_id: str, timeout_us: int) -> None:
+    def __init__(
+        self, topic: str, partitions: int, transactional_id: str, timeout_us: int, inputs: Partitions
+    ) -> None:  # fmt: skip
         self.topic, self.partitions = topic, partitions
+        self._inputs = inputs
         self._id, self._timeout_us = transactional_id, timeout_us
         self.sent: dict[int, int] = {}
         self.producer_id = self.epoch = -1
@@ -44,11 +47,8 @@ class TransactionOutput:
             self._sequences = {}
         self.producer_id, self.epoch = producer_id, epoch
 
-    def take(self, to: Mapping[int, int], numbers: NDArray[np.int32]) -> Produce | None:
-        """Batches of what is not sent yet, up to ``to``, which are sent now; None: there is nothing.
-
-        ``numbers``, shape (n_partitions,): of input partitions, by position.
-        """
+    def take(self, to: Mapping[int, int]) -> Produce | None:
+        """Batches of what is not sent yet, up to ``to``, which are sent now; None: there is nothing."""
         origins = tuple(
             Origin(position, self.sent[position], offset)
             for position, offset in sorted(to.items())
@@ -58,7 +58,7 @@ class TransactionOutput:
             return None
         sources: dict[TopicPartition, list[Origin]] = {}
         for one in origins:
-            where = (self.topic, int(numbers[one.position]) % self.partitions)
+            where = (self.topic, int(self._inputs.number[one.position]) % self.partitions)
             sources.setdefault(where, []).append(one)
             self.sent[one.position] = one.last
         return Produce(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.levels import Levels, ends_in_sight
 from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, REST, SERVE, Block, OffsetLog
+from groupsim.sim.books.portions import portions
 from groupsim.sim.units import FOREVER, S
 
 Integers = NDArray[np.int64]
@@ -292,8 +293,10 @@ class Reader:
         )  # fmt: skip
         everything, last = np.arange(self._partitions, dtype=np.int32), self._last + 1
         closing = Block(RAISE, everything, last, -1)
-        for blocks in _portions([*self._log.blocks, closing]):
-            states = self._states(carried, blocks)
+        blocks = [*self._log.blocks, closing]
+        ends = np.cumsum([len(block.partitions) for block in blocks])
+        for first, end in portions(ends, _ROWS):
+            states = self._states(carried, blocks[first:end])
             is_last = np.append(states.partition[1:] != states.partition[:-1], True)
             latest = states[is_last]
             for field in fields(Stretches):
@@ -329,16 +332,6 @@ class Reader:
         states.offered[begun] = self._motion.offered(service[begun], states.partition[begun])
         states.offered[:] = states.offered[serving]
         return states
-
-
-def _portions(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
-    """The blocks in order, so many at once that it is worth it."""
-    begin = rows = 0
-    for end, block in enumerate(blocks, start=1):
-        rows += len(block.partitions)
-        if rows >= _ROWS or end == len(blocks):
-            yield blocks[begin:end]
-            begin, rows = end, 0
 
 
 def _columns(blocks: Sequence[Block]) -> tuple[NDArray[np.int8], Integers, Integers, Integers, Integers]:

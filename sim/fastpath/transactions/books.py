@@ -97,22 +97,40 @@ def _touched(one: Told) -> tuple[Column, Rows]:
     return output[touched], member[touched]
 
 
-def foretell(ledger: Ledger, told: Sequence[Told], rows: int, ticks: Column) -> list[Foretold | None]:
-    """How far each row will have got at sampling instants; None: there is none before it goes on."""
-    known: list[dict[int, NDArray[np.int64]]] = [{} for _ in range(rows)]
-    held: list[NDArray[np.int32] | None] = [None] * rows
-    for one in told:
-        first, last = one.standing.back_us.min(), one.cycle.after.back_us.max()
-        for tick in ticks[np.searchsorted(ticks, first) : np.searchsorted(ticks, last, side="right")].tolist():
-            there = (one.standing.back_us <= tick) & (tick <= one.cycle.after.back_us) & one.counts
-            for index in np.flatnonzero(there).tolist():
+class Foretelling:
+    """How far members will have got at sampling instants, from transactions that are told one after the other.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    rows : int
+        How many members.
+    ticks : int64 array, shape (k,), microseconds
+        When lag is sampled.
+    """
+
+    def __init__(self, ledger: Ledger, rows: int, ticks: Column) -> None:
+        self._ledger = ledger
+        self._ticks = ticks
+        self._known: list[dict[int, NDArray[np.int64]]] = [{} for _ in range(rows)]
+        self._held: list[NDArray[np.int32] | None] = [None] * rows
+
+    def add(self, one: Told) -> None:
+        """A transaction of some of them."""
+        begin, end = one.standing.back_us, one.cycle.after.back_us
+        low, high = np.searchsorted(self._ticks, begin.min()), np.searchsorted(self._ticks, end.max(), side="right")
+        for tick in self._ticks[low:high].tolist():
+            for index in np.flatnonzero((begin <= tick) & (tick <= end) & one.counts).tolist():
                 row = int(one.rows[index])
-                held[row] = one.held.positions[one.held.part(index)]
-                known[row][tick] = _processed(ledger, one, index, tick)
-    return [
-        None if positions is None else Foretold(positions, np.array([*by]), np.array([*by.values()]))
-        for positions, by in zip(held, known, strict=True)
-    ]
+                self._held[row] = one.held.positions[one.held.part(index)]
+                self._known[row][tick] = _processed(self._ledger, one, index, tick)
+
+    def foretold(self) -> list[Foretold | None]:
+        """Of each member; None: lag is not sampled before it goes on."""
+        return [
+            None if positions is None else Foretold(positions, np.array([*by]), np.array([*by.values()]))
+            for positions, by in zip(self._held, self._known, strict=True)
+        ]
 
 
 def _processed(ledger: Ledger, one: Told, row: int, tick: int) -> Column:

@@ -14,8 +14,8 @@ from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
-from groupsim.sim.fastpath.transactions.ahead import Ahead, Done, Told
-from groupsim.sim.fastpath.transactions.books import foretell, tell_requests, tell_services, writes
+from groupsim.sim.fastpath.transactions.ahead import Ahead, Done
+from groupsim.sim.fastpath.transactions.books import Foretelling, tell_requests, tell_services, writes
 from groupsim.sim.fastpath.transactions.cycle import CycleLaw
 from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, standing, surface
 from groupsim.sim.fastpath.transactions.resumption import go_on
@@ -167,24 +167,25 @@ class Parking:
         law = CycleLaw(self._group.books.ledger, surface(self._group, self._host, parked[0].client))
         held, begun = holdings(self._group.books, parked)
         ahead = Ahead(law, members(self._host, parked, self._clear_until_us), held, standing(self._host, parked), begun)
-        for told in ahead.run():
-            if told:
-                self._tell(parked, told)
+        self._tell(parked, ahead)
         for one, done in zip(parked, ahead.done(), strict=True):
             self._follow(one, done)
 
-    def _tell(self, parked: Sequence[Parked], told: Sequence[Told]) -> None:
+    def _tell(self, parked: Sequence[Parked], ahead: Ahead) -> None:
         ledger, loops = self._group.books.ledger, [one.client.transactions for one in parked]
-        tell_services(ledger, told)
-        tell_requests(self._group.books, told)
         shards = np.array([self._host.shard_of(loop.life.transactional_id).key for loop in loops])
         requests = np.array([message_key(one.client.consumer.entity, Kind.REQUEST) for one in parked])
-        self._host.output.pass_over(loops[0].output.topic, self._group.name, *writes(told, shards, requests))
-        last = max(int(one.cycle.after.back_us.max()) for one in told)
-        ticks = np.arange(self._next_sample(parked[0].since_us), last + 1, self._sample_every_us)
-        for one, seen in zip(parked, foretell(ledger, told, len(parked), ticks), strict=True):
-            if seen is not None:
-                ledger.samples.foretell(one.client.consumption.slot, seen)
+        ticks = np.arange(self._next_sample(parked[0].since_us), self._clear_until_us, self._sample_every_us)
+        seen = Foretelling(ledger, len(parked), ticks)
+        for told in filter(None, ahead.run()):
+            tell_services(ledger, told)
+            tell_requests(self._group.books, told)
+            self._host.output.pass_over(loops[0].output.topic, self._group.name, *writes(told, shards, requests))
+            for one in told:
+                seen.add(one)
+        for parked_one, foretold in zip(parked, seen.foretold(), strict=True):
+            if foretold is not None:
+                ledger.samples.foretold[parked_one.client.consumption.slot] = foretold
 
     def _follow(self, one: Parked, done: Done) -> None:
         """Let a member go on, at its time; if that is past, late."""
