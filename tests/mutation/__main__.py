@@ -25,8 +25,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=25, help="no bug is planted after so long")
+    parser.add_argument("--under", nargs="+", default=["sim"], help="files or folders below sim/ to plant them in")
     options = parser.parse_args()
-    paths = sorted((ROOT / "sim").rglob("*.py"))
+    places = [ROOT / place for place in options.under]
+    paths = [one for one in sorted((ROOT / "sim").rglob("*.py")) if any(map(one.is_relative_to, places))]
     everything = [mutant for path in paths for mutant in mutants_of(ROOT, path.relative_to(ROOT))]
     chosen = random.Random(options.seed).sample(everything, min(options.count, len(everything)))
     print(f"seed {options.seed}: {len(chosen)} of the {len(everything)} bugs that can be planted", flush=True)

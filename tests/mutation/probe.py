@@ -6,11 +6,9 @@ import json
 import os
 import sys
 from types import FrameType
-from typing import Any
 
 import pytest
 
-_BOTH: tuple[Any, ...] = ("elided", "message")
 _SIM = f"{os.sep}sim{os.sep}"
 _reached: set[tuple[str, int]] = set()
 
@@ -22,14 +20,11 @@ def _note(frame: FrameType, event: str, argument: object) -> None:
 
 def _tables() -> dict[str, object]:
     from groupsim.sim import simulate
-    from tests.support.random_scenarios import random_scenario
-    from tests.support.varied_scenarios import varied_scenario
+    from tests.mutation.runs import scenarios
 
-    families: list[Any] = ["jitter", "grid", "dense", "aged"] * 2 + ["crowd"]
-    runs = [random_scenario(seed, family) for seed, family in enumerate(families, 7_000)]
-    runs += [varied_scenario(seed) for seed in range(7_000, 7_004)]
     return {
-        one.name: [simulate(one, fidelity=how).manifest["digests"] for how in ("elided", "message")] for one in runs
+        one.name: [simulate(one, fidelity=how).manifest["digests"] for how in ("elided", "message")]
+        for one in scenarios()
     }
 
 
