@@ -19,6 +19,15 @@ from groupsim.sim.units import FOREVER
 _BLOCK = 256
 
 
+def busy_us(costs: Any, records: Any, slowdown: Any, record_wait_us: Any, fixed_us: Any) -> Any:
+    """How long the application is at work on batches of so many records, if each of them costs what is drawn.
+
+    All are columns of shape (n,), or the same for all; the result is microseconds.
+    """
+    each = costs * slowdown + record_wait_us
+    return np.maximum(np.rint(each * records).astype(np.int64) + fixed_us, 1)
+
+
 class DrawnPollSchedule(PollSchedule):
     """Polls whose batches cost a random time per record, one draw a batch.
 
@@ -64,8 +73,7 @@ class DrawnPollSchedule(PollSchedule):
             costs = self._cost.range(self._first + number, _BLOCK)
             kinds = self._kinds(np.arange(number, number + _BLOCK))
             records, wait = np.array(self._records)[kinds], np.array(self._waits)[kinds]
-            each = costs * self.slowdown + self._record_wait_us
-            busy = np.maximum(np.rint(each * records).astype(np.int64) + self._fixed_us, 1)
+            busy = busy_us(costs, records, self.slowdown, self._record_wait_us, self._fixed_us)
             begins.frombytes((begins[-1] + np.cumsum(busy + wait)).tobytes())
 
     def _kinds(self, numbers: Any) -> Any:

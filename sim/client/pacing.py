@@ -31,6 +31,8 @@ class Pacing:
     Attributes
     ----------
     bounds : FetchBounds
+    batches : int
+        How many were processed before the schedule that follows, where each costs what is drawn for it.
     """
 
     def __init__(self, client: Incarnation, poll_loop: PollLoop, connections: DataConnections) -> None:
@@ -44,7 +46,7 @@ class Pacing:
         """The same of the batch before that one."""
         self._late_us = -1
         """When the poll() comes, or has come, that was due then."""
-        self._batches = 0
+        self.batches = 0
         self._refers = False
         """`PollEvents.refers` of the schedule that follows."""
 
@@ -106,7 +108,7 @@ class Pacing:
         if old.events is not None:
             self._refers = old.events.refers_before(old.next_poll(at))
         if isinstance(old, DrawnPollSchedule):
-            self._batches = old.number_at(old.next_poll(at))
+            self.batches = old.number_at(old.next_poll(at))
         start, before, held_until = old.hand_over(now, slowdown, at)
         return start, before, held_until
 
@@ -123,13 +125,23 @@ class Pacing:
         return schedule
 
     def _polls(self, start: int, paced: Pace, load: Load, before: int | None, held_until: int) -> PollSchedule:
-        client, processing, fetch_us = self._client, self._client.processing, self._poll_loop.interrupted_us
+        processing, fetch_us = self._client.processing, self._poll_loop.interrupted_us
         if processing.per_record.kind == "constant":
             return PollSchedule(start, paced, load, before, held_until, fetch_us)
-        cost = Draw(client.world.streams.key("per-record", client.label), processing.per_record)
-        mean_us = mean_of(processing.per_record) * paced.slowdown + processing.record_wait_us
-        fixed = round(per_batch_us(processing, paced.full_records * mean_us, paced.slowdown))
         return DrawnPollSchedule(
-            start, paced, load, before, held_until, fetch_us, cost=cost, first=self._batches, fixed_us=fixed,
-            record_wait_us=processing.record_wait_us,
+            start, paced, load, before, held_until, fetch_us, cost=self.record_cost, first=self.batches,
+            fixed_us=self.fixed_us(paced), record_wait_us=processing.record_wait_us,
         )  # fmt: skip
+
+    @property
+    def record_cost(self) -> Draw:
+        """What a record of each batch costs, by the number of the batch."""
+        client = self._client
+        return Draw(client.world.streams.key("per-record", client.label), client.processing.per_record)
+
+    def fixed_us(self, paced: Pace) -> int:
+        """What a batch costs beside its records, microseconds."""
+        processing = self._client.processing
+        mean_us = mean_of(processing.per_record) * paced.slowdown + processing.record_wait_us
+        fixed_us: int = round(per_batch_us(processing, paced.full_records * mean_us, paced.slowdown))
+        return fixed_us

@@ -105,10 +105,12 @@ class SettlingColumns:
     ----------
     lengths, waits : int64 arrays, shape (most, n), microseconds
         Ends with zeros for those who have fewer than ``most``.
+    records : float64 array, shape (most, n), optional
+        In each batch, if that was worked out for all of them.
     """
 
-    def __init__(self, lengths: Columns, waits: Columns) -> None:
-        self.lengths, self.waits = lengths, waits
+    def __init__(self, lengths: Columns, waits: Columns, records: NDArray[np.float64] | None = None) -> None:
+        self.lengths, self.waits, self.records = lengths, waits, records
         self._begins: Columns = np.concatenate([np.zeros_like(lengths[:1]), np.cumsum(lengths, axis=0)])
         self.span_us: Columns = self._begins[-1]
         self.count: Columns = np.count_nonzero(lengths, axis=0)
@@ -210,5 +212,5 @@ def settle(batch: Batch, rate: Any, records: Any, settled: Any, is_on: Any) -> A
     if not lengths:
         return None
     if isinstance(is_on, np.ndarray):
-        return SettlingColumns(np.array(lengths), np.array(waits))
+        return SettlingColumns(np.array(lengths), np.array(waits), np.array(batches))
     return Settling(lengths, waits, batches)

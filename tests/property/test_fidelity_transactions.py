@@ -21,6 +21,7 @@ from groupsim.sim.model import (
     AddPartitions,
     Cluster,
     CrashAt,
+    Distribution,
     Entry,
     GcPause,
     Kill,
@@ -88,13 +89,19 @@ def test_while_brokers_are_cut_off(timeline: list[Entry], dying: list[Entry], mo
     assert not differences(made, 1, check=False)
 
 
+COSTS = [
+    lasting(100), lasting(2 * MS), lasting(5 * MS), Distribution("lognormal", (1_600, 6_400)),
+    Distribution("uniform", (0, 9 * MS)), Distribution("empirical", (MS, MS, MS, 40 * MS)),
+]  # fmt: skip
+
+
 @st.composite
 def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
     """Members that mostly go from one transaction to the next: some read little, some find a batch each time."""
     timing = Timing(append_us=draw(st.sampled_from([MS, 20 * MS])), service_us=draw(st.sampled_from([10, 300, 3 * MS])))
     forgetful = TransactionConfig(id_expiration_us=draw(st.sampled_from([9, 86_400])) * S, remove_interval_us=3 * S)
     processing = replace(
-        WORK, per_record=lasting(draw(st.sampled_from([100, 2 * MS, 5 * MS]))),
+        WORK, per_record=draw(st.sampled_from(COSTS)),
         per_poll_us=draw(st.sampled_from([1, 50, 300])) * MS, poll_timeout_us=draw(st.sampled_from([50, 500])) * MS,
     )  # fmt: skip
     client = replace(

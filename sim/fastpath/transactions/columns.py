@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.pace import Pace
 from groupsim.sim.client.settling import Batch
+from groupsim.sim.model import Distribution
 
 Column = NDArray[np.int64]
 Rows = NDArray[np.intp]
@@ -33,6 +34,23 @@ def _of(value: Any, rows: Rows) -> Any:
     return type(value)(*(_of(one, rows) for one in value)) if isinstance(value, tuple) else value
 
 
+class Costs(NamedTuple):
+    """What records cost where that is drawn for each batch. Columns of shape (n,).
+
+    Parameters
+    ----------
+    law : Distribution
+    key : uint64 array
+    fixed_us, record_wait_us : int64 arrays, microseconds
+        Of a batch beside its records, and the wait after each.
+    """
+
+    law: Distribution
+    key: NDArray[np.uint64]
+    fixed_us: Column
+    record_wait_us: Column
+
+
 @dataclass(frozen=True, eq=False)
 class Members(_Columns):
     """What does not change from one transaction to the next. Columns of shape (n,); times in microseconds.
@@ -43,7 +61,9 @@ class Members(_Columns):
     pace : Pace
         How each goes through its poll loop, whatever there is to do.
     cost_us : int64 array
-        Of a record.
+        Of a record, on average.
+    costs : Costs or None
+        None: each record costs the same.
     cadence : Cadence
         Of heartbeat threads.
     beat_interval_us : int64 array
@@ -62,6 +82,7 @@ class Members(_Columns):
     slots: Rows
     pace: Pace
     cost_us: Column
+    costs: Costs | None
     cadence: Cadence
     beat_interval_us: Column
     other_key: NDArray[np.uint64]
@@ -84,6 +105,8 @@ class Standing(_Columns):
         What poll() then returns, more than the flow has left: what came while the last batch was processed, too.
     free_us : int64 array
         When the last transaction is complete, so that another one can begin.
+    batches : int64 array
+        Number of the next batch, where each costs what is drawn for it.
     other, beats : int64 array
         Numbers of the next request of the transaction, and of the next heartbeat.
     beat_due_us : int64 array
@@ -97,6 +120,7 @@ class Standing(_Columns):
     back_us: Column
     waiting: NDArray[np.float64]
     free_us: Column
+    batches: Column
     other: Column
     beats: Column
     beat_due_us: Column

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.client.pace import Load
-from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.transactions.beats import Beats, Pass, beat_in_pass, beat_while_away
 from groupsim.sim.fastpath.transactions.chain import Chain, Surface
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Standing
+from groupsim.sim.fastpath.transactions.passes import Passes
 from groupsim.sim.kernel.network import NO_WAITS, round_trips_alike
 
 _REQUESTS = 4
@@ -146,8 +145,11 @@ class CycleLaw:
         is_told &= np.maximum(commit.free_us, commit.back_us) < members.limit_us
         beaten, beats = self._beats(members, standing, batch, commit)
         waiting = self._waiting(held, batch, commit.back_us)
-        other = standing.other + chain.sent
-        after = replace(beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us, other=other)
+        batches = standing.batches + np.sum([one.is_on for one in batch.passes], axis=0)
+        after = replace(
+            beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us, batches=batches,
+            other=standing.other + chain.sent,
+        )  # fmt: skip
         return Cycle(is_told, batch, commit, beats, after)
 
     # --- the batch ----------------------------------------------------------------------------------------------------
@@ -157,9 +159,9 @@ class CycleLaw:
         waiting = self._ledger.produced(back_us[held.member], held.positions) - begun
         offered = np.maximum(waiting, 0).astype(np.float64)
         backlog = np.add.reduceat(offered, held.begins)
-        schedule = PollSchedule(back_us, pace, Load(held.rate, standing.waiting))
-        is_plain = (schedule.full_passes == 0) & (held.rate > 0)
-        passes, target = self._passes(held, begun, schedule, is_plain)
+        law = Passes(members, held, standing)
+        is_plain = law.are_plain & (held.rate > 0)
+        passes, target = self._passes(held, begun, law, is_plain)
         elapsed = passes[-1].until_us - back_us
         keeps_up = pace.capacity * elapsed >= backlog + held.rate * elapsed
         is_whole = is_plain & keeps_up & (np.add.reduceat(target - begun, held.begins) > 0)
@@ -168,13 +170,11 @@ class CycleLaw:
         is_early = due_us < passes[-1].until_us
         return Batch(passes, backlog, offered, begun, target, is_whole, is_early, first, due_us)
 
-    def _passes(
-        self, held: Held, begun: Column, schedule: PollSchedule, is_told: NDArray[np.bool_]
-    ) -> tuple[list[Pass], Column]:
+    def _passes(self, held: Held, begun: Column, law: Passes, is_told: NDArray[np.bool_]) -> tuple[list[Pass], Column]:
         """Passes up to the poll() at which something has been processed, and up to where that is, shape (k,)."""
-        begin, passes, is_on = schedule.start, list[Pass](), np.ones(len(held.lengths), np.bool_)
+        begin, passes, is_on = law.begin_us, list[Pass](), np.ones(len(held.lengths), np.bool_)
         while True:
-            _, wait_us, length = schedule.pass_at(begin)
+            wait_us, length = law.of_number(len(passes), begin)
             until = np.where(is_on, begin + length, passes[-1].until_us if passes else begin)
             target = np.maximum(self._ledger.produced(until[held.member], held.positions), begun)
             goes_on = is_told & (np.add.reduceat(target - begun, held.begins) == 0)

@@ -9,13 +9,14 @@ import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.pace import Load, Pace
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.chain import Surface
-from groupsim.sim.fastpath.transactions.columns import Held, Members, Standing, paces
+from groupsim.sim.fastpath.transactions.columns import Costs, Held, Members, Standing, paces
 from groupsim.sim.protocol.transactions.messages import LAST_EPOCH
 from groupsim.sim.units import FOREVER
 
@@ -57,6 +58,7 @@ def members(host: Transactions, parked: Sequence[Parked], clear_until_us: int) -
         slots=np.array([one.consumption.slot for one in clients]),
         pace=paces([_pace_of(one) for one in clients]),
         cost_us=np.array([one.transactions.cost_us for one in clients]),
+        costs=_costs(clients),
         cadence=Cadence(*np.array([one.poll_loop.cadence for one in clients]).T),
         beat_interval_us=np.array([one.machine.heartbeat_interval_us for one in clients]),
         other_key=np.array([one.path.keys["other"] for one in clients], np.uint64),
@@ -72,6 +74,24 @@ def _pace_of(client: TransactionalClient) -> Pace:
     """It is the same whatever waits."""
     held = client.consumption.partitions
     return client.fetcher.pacing.pace(len(held), Load(client.books.ledger.rate_of(held), 0.0))
+
+
+def _costs(clients: Sequence[TransactionalClient]) -> Costs | None:
+    law = clients[0].processing.per_record
+    if law.kind == "constant":
+        return None
+    return Costs(
+        law,
+        key=np.array([one.fetcher.pacing.record_cost.key for one in clients], np.uint64),
+        fixed_us=np.array([one.fetcher.pacing.fixed_us(_pace_of(one)) for one in clients]),
+        record_wait_us=np.array([one.processing.record_wait_us for one in clients]),
+    )
+
+
+def _batches(client: TransactionalClient) -> int:
+    """Number of the batch that its next poll() begins."""
+    schedule = client.poll_loop.known_schedule
+    return schedule.number_at(client.poll_loop.held_us) if isinstance(schedule, DrawnPollSchedule) else 0
 
 
 def _waiting(client: TransactionalClient, now: int) -> float:
@@ -107,6 +127,7 @@ def standing(host: Transactions, parked: Sequence[Parked]) -> Standing:
         back_us=np.array([one.since_us for one in parked]),
         waiting=np.array([_waiting(one.client, one.since_us) for one in parked]),
         free_us=np.array([host.shard_of(name).free_from(name) for name in names]),
+        batches=np.array([_batches(one) for one in clients]),
         other=np.array([one["other"] for one in numbers]),
         beats=np.array([one["heartbeat"] for one in numbers]),
         beat_due_us=np.array([one.heartbeat_due for one in machines]),

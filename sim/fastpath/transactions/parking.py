@@ -10,7 +10,6 @@ import numpy as np
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
@@ -76,7 +75,7 @@ class Parking:
     def _may_wait(self, client: TransactionalClient, now: int) -> bool:
         """Whether what follows is worth it, and like that of those who wait already."""
         is_far = client.suspension.next_start >= now + _WORTH_US and not self._env.is_replaying
-        is_alike = not self._parked or self._parked[0].client.path.law is client.path.law
+        is_alike = not self._parked or _is_like(client, self._parked[0].client)
         return is_far and is_alike and _is_plain(client) and self._is_calm(client)
 
     def _open(self, now: int, wait_us: int) -> bool:
@@ -143,7 +142,7 @@ class Parking:
         machine, loop, fetcher, group = client.machine, client.poll_loop, client.fetcher, self._group
         schedule, consumption = loop.schedule, client.consumption
         return (
-            type(schedule) is PollSchedule
+            schedule is not None
             and not schedule.full_passes
             and schedule.next_poll(loop.held_us) == loop.held_us  # else it was frozen in the middle of something
             and not (client.inbox or client.late or client.in_flight.pending or fetcher.is_under_way)
@@ -198,6 +197,11 @@ class Parking:
             self._env.at(back_us, key, follow)
         else:
             self._env.replay((back_us, key), follow)
+
+
+def _is_like(client: Client, other: Client) -> bool:
+    """Whether latencies of both are of one law, and what records cost them."""
+    return client.path.law is other.path.law and client.processing.per_record == other.processing.per_record
 
 
 def _is_plain(client: TransactionalClient) -> bool:
