@@ -33,6 +33,8 @@ class Pacing:
     bounds : FetchBounds
     batches : int
         How many were processed before the schedule that follows, where each costs what is drawn for it.
+    refers : bool
+        `PollEvents.refers` of the schedule that follows.
     """
 
     def __init__(self, client: Incarnation, poll_loop: PollLoop, connections: DataConnections) -> None:
@@ -47,8 +49,7 @@ class Pacing:
         self._late_us = -1
         """When the poll() comes, or has come, that was due then."""
         self.batches = 0
-        self._refers = False
-        """`PollEvents.refers` of the schedule that follows."""
+        self.refers = False
 
     # --- polls that come later than they were due ---------------------------------------------------------------------
 
@@ -102,11 +103,11 @@ class Pacing:
         """What the next schedule begins with: its start, ``before`` and ``held_until`` of `PollSchedule`."""
         old = self._poll_loop.schedule
         if old is None:
-            self._refers = False
+            self.refers = False
             return now, now, NOT_INSIDE
         at = self._poll_loop.goes_on_at(now)
         if old.events is not None:
-            self._refers = old.events.refers_before(old.next_poll(at))
+            self.refers = old.events.refers_before(old.next_poll(at))
         if isinstance(old, DrawnPollSchedule):
             self.batches = old.number_at(old.next_poll(at))
         start, before, held_until = old.hand_over(now, slowdown, at)
@@ -120,7 +121,7 @@ class Pacing:
         if self._poll_loop.has_events:
             schedule.events = PollEvents(
                 schedule, self._client.world.timing.poll_us, 1 / load.rate if load.rate else inf,
-                refers=self._refers, carry_commits=self._client.machine.commits == "auto",
+                refers=self.refers, carry_commits=self._client.machine.commits == "auto",
             )  # fmt: skip
         return schedule
 

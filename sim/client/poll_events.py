@@ -47,6 +47,24 @@ class Polls(Protocol):
         ...
 
 
+def are_found(wait_us: Any, poll_us: int, steady_us: Any, spacing_us: Any, *, is_settled: Any) -> Any:
+    """Whether records wait for a poll(), of one member or of many, as columns of shape (n,).
+
+    Parameters
+    ----------
+    wait_us, poll_us : int, microseconds
+        Its wait for records, and what it takes without one.
+    steady_us : int, microseconds
+        A pass of a member that has worked off its backlog.
+    spacing_us : float
+        Between two records.
+    is_settled : bool
+        Whether the poll is that of such a pass.
+    """
+    is_fed = is_settled <= (steady_us >= spacing_us)
+    return is_fed & (wait_us <= poll_us + 1)  # lengths are rounded
+
+
 class PollEvents:
     """Events of one member's poll schedule; times are microseconds.
 
@@ -90,8 +108,8 @@ class PollEvents:
         return self._are_found(wait, is_settled=self._polls.is_settled(begin))
 
     def _are_found(self, wait: int, *, is_settled: bool) -> bool:
-        is_fed = not is_settled or self._polls.steady_us >= self._spacing_us
-        return is_fed and wait <= self._poll_us + 1  # lengths are rounded
+        found: bool = are_found(wait, self._poll_us, self._polls.steady_us, self._spacing_us, is_settled=is_settled)
+        return found
 
     def go_on_from(self, upcoming: int) -> None:
         """The passes before the poll at ``upcoming``, which becomes the first, are about to be forgotten."""

@@ -28,6 +28,7 @@ from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.heartbeats import Heartbeats, PunctualHeartbeats
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key
 from groupsim.sim.protocol.interface import Reply
@@ -156,6 +157,8 @@ class ConsumerEngine:
         self._env = env
         self._group = group
         self._is_loud = is_loud
+        self.parking: Parking | None = None
+        """Of a group whose members produce."""
         self._quiet: dict[str, ConsumerQuiescence] = {}
         self._behind: list[tuple[ConsumerQuiescence, int]] = []
         """Each with when it sends the heartbeat that reports the epoch."""
@@ -172,7 +175,7 @@ class ConsumerEngine:
 
     def elide(self, client: Client) -> ConsumerQuiescence:
         """The fast path's view of a client that is about to open."""
-        return ConsumerQuiescence(client, NoPhases(), self._quiet, is_loud=self._is_loud)  # type: ignore[arg-type]
+        return ConsumerQuiescence(client, NoPhases(), self._quiet, self.parking, is_loud=self._is_loud)  # type: ignore[arg-type]
 
     def be_loud(self) -> None:
         """Nobody who opens from now on is ever quiet."""

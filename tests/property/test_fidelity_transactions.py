@@ -104,15 +104,19 @@ def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
         WORK, per_record=draw(st.sampled_from(COSTS)),
         per_poll_us=draw(st.sampled_from([1, 50, 300])) * MS, poll_timeout_us=draw(st.sampled_from([50, 500])) * MS,
     )  # fmt: skip
+    beat_us = draw(st.sampled_from([1, 2, 3])) * S
     client = replace(
-        EARLIEST, heartbeat_interval_us=draw(st.sampled_from([1, 2, 3])) * S,
-        retry_backoff_us=draw(st.sampled_from([20, 100, 300])) * MS,
+        EARLIEST, heartbeat_interval_us=beat_us, retry_backoff_us=draw(st.sampled_from([20, 100, 300])) * MS,
         partition_assignment_strategy=draw(st.sampled_from([("range",), ("cooperative-sticky",)])),
+        group_protocol=draw(st.sampled_from(["classic", "consumer"])),
     )  # fmt: skip
+    config = CoordinatorConfig(
+        initial_rebalance_delay_us=0, consumer_heartbeat_interval_us=beat_us, consumer_min_heartbeat_interval_us=S
+    )
     return {
         "count": draw(st.integers(1, 4)), "partitions": draw(st.sampled_from([1, 4, 7])),
         "rate": draw(st.sampled_from([300, 2_000, 10_000])), "processing": processing,
-        "cluster": replace(JITTER, timing=timing, transactions=forgetful), "client": client,
+        "cluster": replace(JITTER, timing=timing, transactions=forgetful, config=config), "client": client,
     }  # fmt: skip
 
 
@@ -149,6 +153,16 @@ def test_calm_members_take_no_steps() -> None:
     assert found[0].tables["transactions"].equals(found[1].tables["transactions"])
     assert found[0].tables["transactions"].committed.min() > 300
     assert found[0].manifest["events"] * 20 < found[1].manifest["events"]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_some_go_through_a_pass_more_than_others(protocol: str) -> None:
+    """Each reads ten records a second, in passes of a tenth of a second: some of them find none."""
+    work = replace(WORK, per_record=COSTS[-1], per_poll_us=50 * MS, poll_timeout_us=50 * MS)
+    made = transform(count=4, protocol=protocol, horizon_s=30, cluster=JITTER, processing=work)
+    found = [played(made, fidelity) for fidelity in ("elided", "message")]
+    assert found[0].manifest["digests"] == found[1].manifest["digests"]
+    assert found[0].manifest["events"] * 5 < found[1].manifest["events"]
 
 
 def test_who_is_about_to_leave_is_noticed_before_others_are_parked() -> None:

@@ -65,6 +65,13 @@ def beat_while_away(members: Members, standing: Standing, polls_us: Column, back
     return _after(members, standing, beats, since), beats
 
 
+def beat_on_time(members: Members, standing: Standing, back_us: Column) -> tuple[Standing, Beats]:
+    """Up to the end of a commit, by a thread that waits for nobody."""
+    sent = np.maximum(standing.beat_due_us, standing.back_us)
+    beats = Beats(sent < back_us, sent)
+    return _after(members, standing, beats, standing.waits_since_us), beats
+
+
 def _steps(
     since: Column, step_us: Column, until: Column, begin: Column, leaves: Column,
     goes_on: NDArray[np.bool_] | bool = False,

@@ -51,14 +51,14 @@ def _which(one: Told) -> tuple[Any, Any]:
     return np.flatnonzero(one.counts), one.counts[one.held.member]
 
 
-def tell_requests(books: GroupBooks, told: Sequence[Told]) -> None:
+def tell_requests(books: GroupBooks, told: Sequence[Told], heartbeat: Api) -> None:
     """All were answered, and nothing was wrong."""
     for kind, api in enumerate(_BY_REQUEST):
         sent = np.concatenate([one.cycle.commit.sent_us[kind][one.counts] for one in told])
         books.requests.count_quietly(api, Error.NONE, sent[sent >= 0], 1)
     beats = [(beats, one.counts) for one in told for beats in one.cycle.beats]
     sent = np.concatenate([one.sent_us[one.is_sent & counts] for one, counts in beats])
-    books.requests.count_quietly(Api.HEARTBEAT, Error.NONE, sent, 1)
+    books.requests.count_quietly(heartbeat, Error.NONE, sent, 1)
 
 
 def writes(told: Sequence[Told], shard_key: Column, request_key: Column) -> Writes:

@@ -30,6 +30,8 @@ class Surface(NamedTuple):
         Of latencies.
     beat_waits : Waits
         Of heartbeats at the broker.
+    is_punctual : bool
+        Whether the thread that beats waits for nobody (consumer protocol).
     """
 
     poll_us: int
@@ -40,6 +42,7 @@ class Surface(NamedTuple):
     watermark: Watermark
     law: Distribution
     beat_waits: Waits
+    is_punctual: bool
 
 
 class Chain:

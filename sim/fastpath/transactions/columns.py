@@ -107,6 +107,8 @@ class Standing(_Columns):
         When the last transaction is complete, so that another one can begin.
     batches : int64 array
         Number of the next batch, where each costs what is drawn for it.
+    refers : bool array
+        Whether the last pass has submitted an event (`sim.client.poll_events`).
     other, beats : int64 array
         Numbers of the next request of the transaction, and of the next heartbeat.
     beat_due_us : int64 array
@@ -121,6 +123,7 @@ class Standing(_Columns):
     waiting: NDArray[np.float64]
     free_us: Column
     batches: Column
+    refers: NDArray[np.bool_]
     other: Column
     beats: Column
     beat_due_us: Column

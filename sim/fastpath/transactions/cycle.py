@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.fastpath.transactions.beats import Beats, Pass, beat_in_pass, beat_while_away
+from groupsim.sim.fastpath.transactions.beats import Beats, Pass, beat_in_pass, beat_on_time, beat_while_away
 from groupsim.sim.fastpath.transactions.chain import Chain, Surface
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Standing
 from groupsim.sim.fastpath.transactions.passes import Passes
@@ -35,6 +35,8 @@ class Batch:
     ----------
     passes : sequence of Pass
         Up to the poll() at which something has been processed.
+    refers : bool array, shape (n,)
+        Whether the last of them has submitted an event.
     backlog : float64 array, shape (n,)
         Records that the flow has left when the thread is back.
     offered : float64 array, shape (k,)
@@ -51,6 +53,7 @@ class Batch:
     """
 
     passes: Sequence[Pass]
+    refers: NDArray[np.bool_]
     backlog: NDArray[np.float64]
     offered: NDArray[np.float64]
     begun: Column
@@ -145,10 +148,10 @@ class CycleLaw:
         is_told &= np.maximum(commit.free_us, commit.back_us) < members.limit_us
         beaten, beats = self._beats(members, standing, batch, commit)
         waiting = self._waiting(held, batch, commit.back_us)
-        batches = standing.batches + np.sum([one.is_on for one in batch.passes], axis=0)
         after = replace(
-            beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us, batches=batches,
-            other=standing.other + chain.sent,
+            beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us,
+            batches=standing.batches + np.sum([one.is_on for one in batch.passes], axis=0),
+            refers=batch.refers, other=standing.other + chain.sent,
         )  # fmt: skip
         return Cycle(is_told, batch, commit, beats, after)
 
@@ -168,17 +171,21 @@ class CycleLaw:
         first, born_us = self._oldest(held, begun, target > begun)
         due_us = np.maximum(passes[-1].begin_us + self._surface.poll_us, born_us) + members.cost_us
         is_early = due_us < passes[-1].until_us
-        return Batch(passes, backlog, offered, begun, target, is_whole, is_early, first, due_us)
+        refers = law.refers(standing.refers, passes, self._surface.poll_us)
+        return Batch(passes, refers, backlog, offered, begun, target, is_whole, is_early, first, due_us)
 
     def _passes(self, held: Held, begun: Column, law: Passes, is_told: NDArray[np.bool_]) -> tuple[list[Pass], Column]:
         """Passes up to the poll() at which something has been processed, and up to where that is, shape (k,)."""
         begin, passes, is_on = law.begin_us, list[Pass](), np.ones(len(held.lengths), np.bool_)
         while True:
             wait_us, length = law.of_number(len(passes), begin)
-            until = np.where(is_on, begin + length, passes[-1].until_us if passes else begin)
+            leaves, until = begin + wait_us, begin + length
+            if passes:
+                leaves = np.where(is_on, leaves, passes[-1].leaves_us)
+                until = np.where(is_on, until, passes[-1].until_us)
             target = np.maximum(self._ledger.produced(until[held.member], held.positions), begun)
             goes_on = is_told & (np.add.reduceat(target - begun, held.begins) == 0)
-            passes.append(Pass(is_on, goes_on, begin, begin + wait_us, until))
+            passes.append(Pass(is_on, goes_on, begin, leaves, until))
             if not np.count_nonzero(goes_on) or len(passes) == _PASSES:
                 return passes, target
             is_on, begin = goes_on, np.where(goes_on, until, begin)
@@ -224,6 +231,9 @@ class CycleLaw:
     def _beats(
         self, members: Members, standing: Standing, batch: Batch, commit: Commit
     ) -> tuple[Standing, Sequence[Beats]]:
+        if self._surface.is_punctual:
+            after, found = beat_on_time(members, standing, commit.back_us)
+            return self._answered(members, standing, after, [found]), [found]
         after, beats = standing, list[Beats]()
         for one in batch.passes:
             after, found = beat_in_pass(members, after, one)

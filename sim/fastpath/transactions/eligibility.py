@@ -8,6 +8,7 @@ from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
 from groupsim.sim.fastpath.engine import Engine
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.environment import Environment
@@ -19,7 +20,7 @@ def open_parking(
     env: Environment, scenario: Scenario, catalog: Catalog, groups: Mapping[str, GroupHost],
     consumers: Mapping[str, Sequence[Consumer]], host: Transactions, metered: frozenset[str],
 ) -> None:  # fmt: skip
-    """Let members of these groups be parked: of the classic protocol and TV2, if nobody reads what they produce.
+    """Let members of these groups be parked: of one protocol and TV2, if nobody reads what they produce.
 
     ``metered``: groups each of whose requests takes its turn at the coordinator.
     """
@@ -28,7 +29,11 @@ def open_parking(
     for spec in scenario.groups:
         group = groups[spec.name]
         engine = group.fast_path
-        if isinstance(engine, Engine) and spec.name not in metered and _is_unread(spec, scenario, catalog, host):
+        if (
+            isinstance(engine, (Engine, ConsumerEngine))
+            and spec.name not in metered
+            and _is_unread(spec, scenario, catalog, host)
+        ):
             engine.parking = Parking(env, group, consumers[spec.name], host, scenario.horizon_us, sampled)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.production import Offsets
+from groupsim.sim.client.client import Client
 from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.pace import Load, Pace
@@ -17,6 +18,7 @@ from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.chain import Surface
 from groupsim.sim.fastpath.transactions.columns import Costs, Held, Members, Standing, paces
+from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.transactions.messages import LAST_EPOCH
 from groupsim.sim.units import FOREVER
 
@@ -39,13 +41,18 @@ class Parked:
     renewed_us: int
 
 
+def beats_on_time(client: Client) -> bool:
+    """Whether the thread that sends its heartbeats waits for nobody, as in the consumer protocol."""
+    return not isinstance(client.machine, ClassicMember)
+
+
 def surface(group: GroupHost, host: Transactions, client: TransactionalClient) -> Surface:
     """What the cluster is to members of a group, of which ``client`` is one."""
     law = client.path.law
     assert law is not None
     return Surface(
         client.world.timing.poll_us, host.trip_us, host.service_us, host.append_us, host.retry_us,
-        group.watermark, law, client.path.waits("heartbeat"),
+        group.watermark, law, client.path.waits("heartbeat"), beats_on_time(client),
     )  # fmt: skip
 
 
@@ -94,6 +101,17 @@ def _batches(client: TransactionalClient) -> int:
     return schedule.number_at(client.poll_loop.held_us) if isinstance(schedule, DrawnPollSchedule) else 0
 
 
+def _waits_since(client: TransactionalClient) -> int:
+    """When the step in hand of its heartbeat thread began, microseconds; 0: there are none."""
+    return 0 if beats_on_time(client) else int(client.machine.waiting_since)
+
+
+def _refers(client: TransactionalClient) -> bool:
+    """Whether the pass before its next poll has submitted an event."""
+    events = client.poll_loop.known_schedule.events
+    return events is not None and events.refers_before(client.poll_loop.held_us)
+
+
 def _waiting(client: TransactionalClient, now: int) -> float:
     """Records that the poll() returns which is then."""
     return float(client.fetcher.pacing.waiting(now, client.consumption.holding.offset).backlog)
@@ -128,10 +146,11 @@ def standing(host: Transactions, parked: Sequence[Parked]) -> Standing:
         waiting=np.array([_waiting(one.client, one.since_us) for one in parked]),
         free_us=np.array([host.shard_of(name).free_from(name) for name in names]),
         batches=np.array([_batches(one) for one in clients]),
+        refers=np.array([_refers(one) for one in clients]),
         other=np.array([one["other"] for one in numbers]),
         beats=np.array([one["heartbeat"] for one in numbers]),
         beat_due_us=np.array([one.heartbeat_due for one in machines]),
-        waits_since_us=np.array([one.waiting_since for one in machines]),
+        waits_since_us=np.array([_waits_since(one) for one in clients]),
         renewed_us=np.array([one.renewed_us for one in parked]),
         answered_us=np.full(len(parked), -FOREVER),
     )

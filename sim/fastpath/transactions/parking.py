@@ -16,7 +16,7 @@ from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Ahead, Done
 from groupsim.sim.fastpath.transactions.books import Foretelling, tell_requests, tell_services, writes
 from groupsim.sim.fastpath.transactions.cycle import CycleLaw
-from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, standing, surface
+from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time, holdings, members, standing, surface
 from groupsim.sim.fastpath.transactions.resumption import go_on
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
 from groupsim.sim.randomness import name_hash
@@ -178,7 +178,7 @@ class Parking:
         seen = Foretelling(ledger, len(parked), ticks)
         for told in filter(None, ahead.run()):
             tell_services(ledger, told)
-            tell_requests(self._group.books, told)
+            tell_requests(self._group.books, told, parked[0].client.machine.heartbeat_api)
             self._host.output.pass_over(loops[0].output.topic, self._group.name, *writes(told, shards, requests))
             for one in told:
                 seen.add(one)
@@ -208,7 +208,7 @@ def _is_plain(client: TransactionalClient) -> bool:
     """Whether its heartbeat thread is Java's, fetches are neither bounded nor sent elsewhere, and nothing is lost."""
     return (
         client.config.behaviour.background_heartbeat
-        and client.poll_loop.cadence.step_us < FOREVER
+        and (beats_on_time(client) or client.poll_loop.cadence.step_us < FOREVER)
         and not client.fetcher.pacing.bounds.are_felt
         and not client.world.catalog.sends_elsewhere(client.config.client_rack)
         and client.path.law is not None

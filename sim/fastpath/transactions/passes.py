@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.drawn_schedule import busy_us
 from groupsim.sim.client.pace import Load
+from groupsim.sim.client.poll_events import are_found
 from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.fastpath.transactions.beats import Pass
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Standing
 from groupsim.sim.randomness import draws
 
@@ -32,6 +36,7 @@ class Passes:
     def __init__(self, members: Members, held: Held, standing: Standing) -> None:
         self._schedule = PollSchedule(standing.back_us, members.pace, Load(held.rate, standing.waiting))
         self._pace, self._costs, self._batches = members.pace, members.costs, standing.batches
+        self._rate = held.rate
         self.begin_us = standing.back_us
         self.are_plain: NDArray[np.bool_] = self._schedule.full_passes == 0
 
@@ -51,3 +56,14 @@ class Passes:
         law, key, fixed_us, record_wait_us = self._costs
         costs = draws(law, key, self._batches + number)
         return wait_us, wait_us + busy_us(costs, records, self._pace.slowdown, record_wait_us, fixed_us)
+
+    def refers(self, before: NDArray[np.bool_], passes: Sequence[Pass], poll_us: int) -> NDArray[np.bool_]:
+        """Whether the last pass has submitted an event, from whether the one before these has (`PollEvents`)."""
+        settling, refers = self._schedule.settling, before
+        spacing_us = 1 / np.where(self._rate > 0, self._rate, 1.0)
+        for number, one in enumerate(passes):
+            is_settled = np.full(len(before), True) if settling is None else number >= settling.count
+            wait_us = one.leaves_us - one.begin_us
+            found = are_found(wait_us, poll_us, self._pace.steady_us, spacing_us, is_settled=is_settled)
+            refers = np.where(one.is_on, np.where(found, ~refers, True), refers)
+        return refers

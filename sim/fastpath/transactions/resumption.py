@@ -37,7 +37,7 @@ def _show(client: TransactionalClient, done: Done, last: Told) -> None:
     client.books.ledger.samples.foretold.pop(held.slot, None)
     held.offset = target
     pacing, began_us = client.fetcher.pacing, int(last.standing.back_us[done.row])
-    pacing.batches = int(last.standing.batches[done.row])
+    pacing.batches, pacing.refers = int(last.standing.batches[done.row]), bool(last.standing.refers[done.row])
     load = Load(float(last.held.rate[done.row]), float(last.standing.waiting[done.row]))
     schedule = pacing.new_schedule(began_us, pacing.pace(len(target), load), load, began_us, NOT_INSIDE)
     client.poll_loop.schedule, client.poll_loop.held_us = schedule, polls_us
