@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.protocol.messages import Error
+from groupsim.sim.protocol.producer.producer_batch import Delivery
 from groupsim.sim.protocol.producer.replicated_log import Appended
-from groupsim.sim.protocol.producer.sender import Delivery
 from groupsim.sim.protocol.transactions.messages import TopicPartition
 
 _NOBODY, _LEADER, _UNCLEAN = 0, 1, 2

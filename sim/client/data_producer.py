@@ -5,7 +5,7 @@ Source: ``KafkaProducer.send``, ``Sender.runOnce``, ``NetworkClient`` (clients, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Any
 
@@ -13,7 +13,7 @@ import simpy
 
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.data_logs import DataLogs, ProduceBatch
+from groupsim.sim.cluster.data_logs import DataLogs, Part, ProduceRequest
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key, process_key
 from groupsim.sim.kernel.network import Connection, Exchange, Path
@@ -22,8 +22,9 @@ from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse
+from groupsim.sim.protocol.producer.producer_batch import ProducerBatch, ProducerRequest
 from groupsim.sim.protocol.producer.replicated_log import Source
-from groupsim.sim.protocol.producer.sender import ProducerBatch, Sender
+from groupsim.sim.protocol.producer.sender import Sender
 from groupsim.sim.protocol.transactions.messages import NO_PRODUCER_ID, TopicPartition
 from groupsim.sim.randomness import Streams, backoff_factor, name_hash
 from groupsim.sim.units import S
@@ -68,7 +69,7 @@ class DataProducer:
         self._leaders: dict[TopicPartition, int] = {}
         """As it was told; `NO_LEADER`: it is asking."""
         self._connections: dict[int, Connection] = {}
-        self._in_flight: dict[Exchange, ProducerBatch] = {}
+        self._in_flight: dict[Exchange, ProducerRequest] = {}
         self._requests = self._asked = 0
         self._is_asking = self._is_identifying = False
 
@@ -106,8 +107,8 @@ class DataProducer:
             self._is_identifying = True
             self._env.at(now + self._round_trip(), self._key, self._identified)
         sender.on_deadline(now)
-        for batch in sender.drain(now):
-            self._transmit(now, batch)
+        for request in sender.drain(now):
+            self._transmit(now, request)
         for one in sender.deliveries:
             self._books.told(now, self.name, one)
         sender.deliveries.clear()
@@ -126,20 +127,21 @@ class DataProducer:
         self._sender.identify(self._logs.new_producer_id(), 0)
         self._act(self._env.now)
 
-    def _transmit(self, now: int, batch: ProducerBatch) -> None:
-        config, node = self._spec.config, self._leader_of(batch.partition)
-        source = Source(self.name, batch.first, tuple(batch.produced_us))
-        request = self._sender.request_of(batch)
-        body = ProduceBatch(batch.partition, request, source, config.acks, config.request_timeout_us)
-        connection = self._connection(node)
+    def _transmit(self, now: int, request: ProducerRequest) -> None:
+        config, connection = self._spec.config, self._connection(request.node)
+        body = ProduceRequest(tuple(map(self._part, request.batches)), config.acks, config.request_timeout_us)
         self._requests += 1
         up, down = (self._path.latency("other", 2 * self._requests + way) for way in (0, 1))
         exchange = Exchange(connection, Api.PRODUCE, body, "", self._requests, now, up, down, now)
         if config.acks:
-            self._in_flight[exchange] = batch
+            self._in_flight[exchange] = request
         connection.send(exchange)
         if not config.acks:
-            self._sender.on_response(now, batch, ProduceResponse(Error.NONE))
+            self._sender.on_response(now, request, _alike(request, Error.NONE))
+
+    def _part(self, batch: ProducerBatch) -> Part:
+        source = Source(self.name, batch.first, tuple(batch.produced_us))
+        return Part(batch.partition, self._sender.record_batch(batch), source)
 
     def _connection(self, node: int) -> Connection:
         """The one to a broker; whoever is not there is not heard of."""
@@ -151,16 +153,14 @@ class DataProducer:
                 self.lose_broker(node)
         return connection
 
-    def _answered(self, exchange: Exchange, response: ProduceResponse) -> None:
-        batch = self._in_flight.pop(exchange, None)
-        if batch is not None:
-            self._complete(batch, response)
-
-    def _complete(self, batch: ProducerBatch, response: ProduceResponse) -> None:
-        now = self._env.now
-        self._sender.on_response(now, batch, response)
-        if response.error in _STALE:
-            self._leaders[batch.partition] = NO_LEADER
+    def _answered(self, exchange: Exchange, responses: Sequence[ProduceResponse]) -> None:
+        request, now = self._in_flight.pop(exchange, None), self._env.now
+        if request is None:
+            return
+        self._sender.on_response(now, request, responses)
+        stale = [one for one, answer in zip(request.batches, responses, strict=True) if answer.error in _STALE]
+        if stale:
+            self._leaders.update(dict.fromkeys((one.partition for one in stale), NO_LEADER))
             self._ask(now)
         self._act(now)
 
@@ -200,11 +200,16 @@ class DataProducer:
         """``NetworkClient.handleDisconnections``."""
         if node in self._connections:
             self._connections.pop(node).end()
-        lost = [(exchange, batch) for exchange, batch in self._in_flight.items() if exchange.connection.broken]
+        lost = [(exchange, request) for exchange, request in self._in_flight.items() if exchange.connection.broken]
         for partition in [one for one, leader in self._leaders.items() if leader == node]:
             self._leaders[partition] = NO_LEADER
-        for exchange, batch in lost:
+        for exchange, request in lost:
             del self._in_flight[exchange]
-            self._sender.on_response(self._env.now, batch, ProduceResponse(Error.DISCONNECTED))
+            self._sender.on_response(self._env.now, request, _alike(request, Error.DISCONNECTED))
         self._ask(self._env.now)
         self._act(self._env.now)
+
+
+def _alike(request: ProducerRequest, error: Error) -> Sequence[ProduceResponse]:
+    """The same for all batches of a request."""
+    return [ProduceResponse(error)] * len(request.batches)

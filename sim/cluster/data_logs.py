@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from groupsim.sim.books.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
@@ -25,23 +26,40 @@ from groupsim.sim.protocol.transactions.messages import TopicPartition
 from groupsim.sim.randomness import mean_of, name_hash
 
 
-@dataclass(frozen=True, slots=True)
-class ProduceBatch:
-    """``ProduceRequest`` with one batch of one partition. ``acks``: 0, 1, or -1 for all in sync."""
+class Part(NamedTuple):
+    """What a request has for one partition."""
 
     partition: TopicPartition
     batch: RecordBatch
     source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceRequest:
+    """Batches of several partitions, one of each. ``acks``: 0, 1, or -1 for all in sync."""
+
+    parts: tuple[Part, ...]
     acks: int
     timeout_us: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Waiting:
+    """A request some of whose batches are in a log that not all in sync have (``DelayedProduce``).
+
+    Attributes
+    ----------
+    responses : dict of partition to ProduceResponse
+        To all of its batches, in their order.
+    ends : dict of partition to int
+        Of those for which it waits, and until which offset.
+    timer : Occurrence
+    """
+
     exchange: Exchange
-    response: ProduceResponse
-    end: int
-    timer: Occurrence
+    responses: dict[TopicPartition, ProduceResponse]
+    ends: dict[TopicPartition, int]
+    timer: Occurrence | None = None
 
 
 class DataLogs:
@@ -92,56 +110,76 @@ class DataLogs:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def receive(self, exchange: Exchange) -> None:
-        """A batch has arrived at the broker that its producer takes for the leader (``handleProduceAppend``)."""
-        if not self._brokers[exchange.connection.node].is_up:
+        """A request has arrived at the broker that its producer takes for the leader (``handleProduceRequest``)."""
+        node, body, ends = exchange.connection.node, exchange.body, dict[TopicPartition, int]()
+        if not self._brokers[node].is_up:
             return
-        body: ProduceBatch = exchange.body
-        topic, number = body.partition
-        if self._catalog.leaders(topic, (number,))[0] != exchange.connection.node:
-            self._reply(exchange, ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER))
-        elif body.acks < 0 and not self._accepts(body.partition):
-            self._reply(exchange, ProduceResponse(Error.NOT_ENOUGH_REPLICAS))
+        responses = {part.partition: self._append(node, part, body.acks) for part in body.parts}
+        if body.acks < 0:
+            ends = {
+                part.partition: response.offset + part.batch.records
+                for part, response in zip(body.parts, responses.values(), strict=True)
+                if response.error is Error.NONE
+            }
+        if ends:
+            self._wait(_Waiting(exchange, responses, ends))
         else:
-            self._append(exchange, body)
+            self._reply(exchange, responses)
+
+    def _append(self, node: int, part: Part, acks: int) -> ProduceResponse:
+        """What the leader makes of a batch (``ReplicaManager.appendRecords``)."""
+        partition, now = part.partition, self._env.now
+        if self._leader_of(partition) != node:
+            return ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+        if acks < 0 and not self._accepts(partition):
+            return ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+        response = self._logs[partition].append(now, part.batch, part.source)
+        self._env.at(now + self._replication_us, self._key(partition), self._commit, partition)
+        return response
+
+    def _leader_of(self, partition: TopicPartition) -> int:
+        topic, number = partition
+        return self._catalog.leaders(topic, (number,))[0]
 
     def _accepts(self, partition: TopicPartition) -> bool:
         """Whether at least ``min.insync.replicas`` are in sync."""
         return self.control is None or self.control.partitions[partition].accepts
 
-    def _append(self, exchange: Exchange, body: ProduceBatch) -> None:
-        log, now = self._logs[body.partition], self._env.now
-        response = log.append(now, body.batch, body.source)
-        if response.error is not Error.NONE or body.acks >= 0:
-            self._reply(exchange, response)
-        else:
-            timer = self._env.at(now + body.timeout_us, self._key(body.partition), self._time_out, exchange)
-            waiting = _Waiting(exchange, response, response.offset + body.batch.records, timer)
-            self._waiting.setdefault(body.partition, []).append(waiting)
-        self._env.at(now + self._replication_us, self._key(body.partition), self._commit, body.partition)
+    def _wait(self, one: _Waiting) -> None:
+        first, timeout_us = next(iter(one.ends)), one.exchange.body.timeout_us
+        one.timer = self._env.at(self._env.now + timeout_us, self._key(first), self._time_out, one)
+        for partition in one.ends:
+            self._waiting.setdefault(partition, []).append(one)
 
-    def _reply(self, exchange: Exchange, response: ProduceResponse) -> None:
-        exchange.connection.reply(exchange, response, self._env.now + self._service_us)
+    def _reply(self, exchange: Exchange, responses: Mapping[TopicPartition, ProduceResponse]) -> None:
+        exchange.connection.reply(exchange, [*responses.values()], self._env.now + self._service_us)
 
     def _commit(self, partition: TopicPartition) -> None:
-        """Those in sync have fetched: readers see it, and who waits for them is answered (``DelayedProduce``)."""
+        """Those in sync have fetched: readers see it, and who waits for them is answered."""
         if partition in self._catalog.unreadable:
             return
-        log, waiting = self._logs[partition], self._waiting.get(partition, [])
+        log = self._logs[partition]
         passed = log.commit(self._env.now - self._replication_us)
         if passed and partition[0] in self._news.arrivals:
             self._news.show(partition, [one.source.produced_us for one in passed])
-        for one in [one for one in waiting if one.end <= log.log.high_watermark]:
-            self._release(waiting, one, one.response)
+        for one in [*self._waiting.get(partition, ())]:
+            if one.ends[partition] <= log.log.high_watermark:
+                self._release(one, partition)
 
-    def _release(self, waiting: list[_Waiting], one: _Waiting, response: ProduceResponse) -> None:
-        waiting.remove(one)
-        one.timer.drop()
-        self._reply(one.exchange, response)
+    def _release(self, one: _Waiting, partition: TopicPartition, error: Error = Error.NONE) -> None:
+        """It waits for a partition no more."""
+        self._waiting[partition].remove(one)
+        del one.ends[partition]
+        if error is not Error.NONE:
+            one.responses[partition] = ProduceResponse(error)
+        if not one.ends:
+            assert one.timer is not None
+            one.timer.drop()
+            self._reply(one.exchange, one.responses)
 
-    def _time_out(self, exchange: Exchange) -> None:
-        waiting = self._waiting[exchange.body.partition]
-        (one,) = (one for one in waiting if one.exchange is exchange)
-        self._release(waiting, one, ProduceResponse(Error.REQUEST_TIMED_OUT))
+    def _time_out(self, one: _Waiting) -> None:
+        for partition in [*one.ends]:
+            self._release(one, partition, Error.REQUEST_TIMED_OUT)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -155,10 +193,10 @@ class DataLogs:
         for partition in partitions:
             if partition not in self._logs:
                 continue
-            leader = self._catalog.leaders(partition[0], (partition[1],))[0]
-            waiting = self._waiting.get(partition, [])
-            for one in [one for one in waiting if one.exchange.connection.node != leader]:
-                self._release(waiting, one, ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER))
+            leader = self._leader_of(partition)
+            for one in [*self._waiting.get(partition, ())]:
+                if one.exchange.connection.node != leader:
+                    self._release(one, partition, Error.NOT_LEADER_OR_FOLLOWER)
             self._env.at(self._env.now + self._replication_us, self._key(partition), self._commit, partition)
 
     def finish(self) -> None:

@@ -1,23 +1,28 @@
 """A producer's sender: batches wait, are sent, and sent again, until they are acknowledged or too old. Pure.
 
 Source: ``Sender``, ``RecordAccumulator``, ``TransactionManager`` (clients, Kafka 4.4), as far as a producer has no
-transactional id. Each request has one batch of one partition; at most ``max.in.flight.requests.per.connection`` of them
-are under way to a broker.
+transactional id. A request has one batch of each partition that its broker leads and for which something waits; at most
+``max.in.flight.requests.per.connection`` of them are under way to a broker.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from groupsim.sim.config import ProducerConfig
 from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.lookup import Backoff
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch, sequence_after
+from groupsim.sim.protocol.producer.producer_batch import Delivery, ProducerBatch, ProducerRequest, SendState
 from groupsim.sim.protocol.transactions.messages import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 from groupsim.sim.units import FOREVER
+
+_REQUEST_BYTES: Final = 1 << 20
+"""``max.request.size``."""
 
 RETRIABLE = frozenset(
     {
@@ -27,82 +32,6 @@ RETRIABLE = frozenset(
     }
 )  # fmt: skip
 """``RetriableException``, as far as a broker answers it to a producer."""
-
-
-@dataclass(slots=True, eq=False)
-class ProducerBatch:
-    """Records that are sent together.
-
-    Attributes
-    ----------
-    produced_us : list of int
-        When the application sent each of its records (``ProducerRecord.timestamp``, CreateTime).
-    first : int
-        How many records the producer has sent to the partition before those in it.
-    sequence, epoch : int
-        Given when it is sent for the first time; -1.
-    attempts : int
-        How often it was sent.
-    sent_us : int, microseconds
-        When it was sent last; -1: it is not in flight.
-    ready_us : int, microseconds
-        It is not sent before: linger.ms, or a backoff.
-    """
-
-    partition: TopicPartition
-    produced_us: list[int]
-    first: int = 0
-    sequence: int = -1
-    epoch: int = NO_EPOCH
-    attempts: int = 0
-    sent_us: int = -1
-    ready_us: int = 0
-
-    @property
-    def created_us(self) -> int:
-        """When the first of its records was sent."""
-        return self.produced_us[0]
-
-    @property
-    def records(self) -> int:
-        """How many it has."""
-        return len(self.produced_us)
-
-    @property
-    def is_in_flight(self) -> bool:
-        """Whether its answer is outstanding."""
-        return self.sent_us >= 0
-
-
-@dataclass(slots=True, eq=False)
-class SendState:
-    """What the sender keeps of one partition.
-
-    Attributes
-    ----------
-    batches : deque of ProducerBatch
-        Not acknowledged, in the order of their records.
-    sent : int
-        Records that the application has sent.
-    next_sequence, last_acknowledged : int
-    is_unresolved : bool
-        A batch was given up that may be in the log.
-    """
-
-    batches: deque[ProducerBatch] = field(default_factory=deque)
-    sent: int = 0
-    next_sequence: int = 0
-    last_acknowledged: int = -1
-    is_unresolved: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Delivery:
-    """What has become of a batch: acknowledged at ``offset``, or failed for the application to see."""
-
-    batch: ProducerBatch
-    error: Error
-    offset: int = -1
 
 
 class Sender:
@@ -116,7 +45,7 @@ class Sender:
     jitter : callable
         Retry number -> factor in permille (800 .. 1200).
     leader_of : callable
-        Broker that leads a partition, `NO_LEADER`: it cannot be reached now. What is in flight counts by connection.
+        Broker that leads a partition, `NO_LEADER`: it cannot be reached now.
 
     Attributes
     ----------
@@ -131,6 +60,7 @@ class Sender:
         leader_of: Callable[[TopicPartition], int],
     ) -> None:  # fmt: skip
         self._config = config
+        self._record_bytes = record_bytes
         self._most = max(config.batch_bytes // record_bytes, 1)
         self._backoff = Backoff(config.retry_backoff_us, config.retry_backoff_max_us, jitter)
         self._leader_of = leader_of
@@ -138,6 +68,12 @@ class Sender:
         self.epoch = NO_EPOCH
         self.partitions: defaultdict[TopicPartition, SendState] = defaultdict(SendState)
         self.deliveries: list[Delivery] = []
+        self._unsent: set[TopicPartition] = set()
+        """For which something waits to be sent."""
+        self._in_flight: Counter[int] = Counter()
+        """Requests to each broker."""
+        self._begins: dict[int, TopicPartition] = {}
+        """Broker -> the partition with which its next request begins (``nodesDrainIndex``)."""
         self._expires_us = FOREVER
         """No batch is too old before."""
 
@@ -162,38 +98,56 @@ class Sender:
             records -= taken
             if last.records >= self._most:
                 last.ready_us = now
+        self._unsent.add(partition)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
-    def drain(self, now: int) -> list[ProducerBatch]:
-        """What is sent now (``Sender.sendProducerData``); the requests are `request_of` each."""
+    def drain(self, now: int) -> list[ProducerRequest]:
+        """What is sent now (``Sender.sendProducerData``); of a batch `record_batch` is what goes over the wire."""
         sent = []
-        for partition in sorted(self.partitions):
-            while (batch := self._next(now, self.partitions[partition])) is not None:
-                self._number(batch)
-                batch.attempts += 1
-                batch.sent_us = now
-                sent.append(batch)
+        for node in sorted({self._leader_of(one) for one in self._unsent} - {NO_LEADER}):
+            while self._in_flight[node] < self._config.max_in_flight and (batches := self._drain_to(node, now)):
+                sent.append(self._request(node, batches, now))
         return sent
 
-    def _next(self, now: int, state: SendState) -> ProducerBatch | None:
-        """The first batch of a partition that may be sent now."""
-        waiting = next((one for one in state.batches if not one.is_in_flight), None)
-        if waiting is None or waiting.ready_us > now or not self._has_room(waiting.partition):
-            return None
-        return None if self._config.enable_idempotence and not self._keeps_order(state, waiting) else waiting
+    def _drain_to(self, node: int, now: int) -> list[ProducerBatch]:
+        """What the next request to a broker has, if any of it is ready (``RecordAccumulator.drainBatchesForOneNode``).
 
-    def _has_room(self, partition: TopicPartition) -> bool:
-        node = self._leader_of(partition)
-        return node != NO_LEADER and self._in_flight(node) < self._config.max_in_flight
+        Whatever else waits for it goes along, linger.ms or not. A batch that has to wait for others of its partition
+        holds up all partitions after it, and the next request begins with it.
+        """
+        waiting = sorted(one for one in self._unsent if self._leader_of(one) == node and not self._is_muted(one))
+        firsts = [batch for one in waiting if (batch := self.partitions[one].first_unsent) is not None]
+        if not any(batch.ready_us <= now for batch in firsts):
+            return []
+        begin, room = bisect_left(waiting, self._begins.get(node, ("", 0))), _REQUEST_BYTES
+        drained = list[ProducerBatch]()
+        for batch in firsts[begin:] + firsts[:begin]:
+            if batch.backs_off and batch.ready_us > now:
+                continue
+            room -= batch.records * self._record_bytes
+            if (drained and room < 0) or not self._may_be_sent(batch):
+                self._begins[node] = batch.partition
+                break
+            drained.append(batch)
+        return drained
 
-    def _in_flight(self, node: int) -> int:
-        return sum(
-            batch.is_in_flight
-            for name, state in self.partitions.items()
-            if self._leader_of(name) == node
-            for batch in state.batches
-        )
+    def _is_muted(self, partition: TopicPartition) -> bool:
+        """Who has one request in flight at a time has one batch of a partition (``guaranteeMessageOrder``)."""
+        return self._config.max_in_flight == 1 and bool(self.partitions[partition].flying)
+
+    def _request(self, node: int, batches: Sequence[ProducerBatch], now: int) -> ProducerRequest:
+        self._in_flight[node] += 1
+        for batch in batches:
+            self._number(batch)
+            batch.attempts += 1
+            batch.sent_us = now
+            if self.partitions[batch.partition].first_unsent is None:
+                self._unsent.discard(batch.partition)
+        return ProducerRequest(node, tuple(batches))
+
+    def _may_be_sent(self, batch: ProducerBatch) -> bool:
+        return not self._config.enable_idempotence or self._keeps_order(self.partitions[batch.partition], batch)
 
     def _keeps_order(self, state: SendState, batch: ProducerBatch) -> bool:
         """``shouldStopDrainBatchesForPartition``: whether an idempotent producer may send it now."""
@@ -202,8 +156,7 @@ class Sender:
         if batch.sequence >= 0:
             # While something is sent again, only what comes first is.
             return batch is state.batches[0]
-        flying = [one for one in state.batches if one.is_in_flight]
-        return not state.is_unresolved and all(one.epoch == self.epoch for one in flying)
+        return not state.is_unresolved and all(one.epoch == self.epoch for one in state.flying)
 
     def _number(self, batch: ProducerBatch) -> None:
         if self._config.enable_idempotence and batch.sequence < 0:
@@ -211,7 +164,7 @@ class Sender:
             batch.sequence, batch.epoch = state.next_sequence, self.epoch
             state.next_sequence = sequence_after(state.next_sequence, batch.records)
 
-    def request_of(self, batch: ProducerBatch) -> RecordBatch:
+    def record_batch(self, batch: ProducerBatch) -> RecordBatch:
         """What goes over the wire."""
         if not self._config.enable_idempotence:
             return RecordBatch(batch.records)
@@ -219,13 +172,15 @@ class Sender:
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def on_response(self, now: int, batch: ProducerBatch, response: ProduceResponse) -> None:
-        """``Sender.completeBatch``; of a batch that was given up meanwhile nobody hears."""
-        batch.sent_us = -1
-        state = self.partitions[batch.partition]
-        if batch in state.batches:
-            self._complete(now, state, batch, response)
-        self._resolve(state)
+    def on_response(self, now: int, request: ProducerRequest, responses: Sequence[ProduceResponse]) -> None:
+        """``Sender.completeBatch``, of each; of a batch that was given up meanwhile nobody hears."""
+        self._in_flight[request.node] -= 1
+        for batch, response in zip(request.batches, responses, strict=True):
+            batch.sent_us = -1
+            state = self.partitions[batch.partition]
+            if batch in state.batches:
+                self._complete(now, state, batch, response)
+            self._resolve(state)
 
     def _complete(self, now: int, state: SendState, batch: ProducerBatch, response: ProduceResponse) -> None:
         error = response.error
@@ -237,6 +192,7 @@ class Sender:
             self.deliveries.append(Delivery(batch, error, response.offset))
         elif self._may_retry(now, state, batch, error):
             batch.ready_us = now + self._backoff.after(batch.attempts - 1)
+            self._unsent.add(batch.partition)
             if not self._config.enable_idempotence:
                 # ``RecordAccumulator.reenqueue``: to the front, so what fails one after the other turns round.
                 state.batches.remove(batch)
@@ -258,13 +214,15 @@ class Sender:
 
     def _give_up(self, state: SendState, batch: ProducerBatch, error: Error) -> None:
         state.batches.remove(batch)
+        if state.first_unsent is None:
+            self._unsent.discard(batch.partition)
         if self._config.enable_idempotence and batch.sequence >= 0:
             state.is_unresolved = True
         self.deliveries.append(Delivery(batch, error))
 
     def _resolve(self, state: SendState) -> None:
         """``maybeResolveSequences``: once nothing is in flight, a gap that remains is closed by a new epoch."""
-        if state.is_unresolved and not any(one.is_in_flight for one in state.batches):
+        if state.is_unresolved and not state.flying:
             state.is_unresolved = False
             if sequence_after(state.last_acknowledged) != state.next_sequence:
                 self._raise_epoch()
@@ -289,24 +247,21 @@ class Sender:
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def deadline(self, now: int) -> int:
-        """When after now a batch is ready, or too old, microseconds; `FOREVER` if there is none."""
-        ready_us = oldest_us = FOREVER
-        for state in self.partitions.values():
-            for one in state.batches:
-                oldest_us = min(oldest_us, one.produced_us[0])
-                if one.sent_us < 0 and now < one.ready_us < ready_us:
-                    ready_us = one.ready_us
-        self._expires_us = min(oldest_us + self._config.delivery_timeout_us, FOREVER)
-        return min(ready_us, self._expires_us)
+        """When after now a batch is ready, or may be too old, microseconds; `FOREVER` if there is none."""
+        firsts = (self.partitions[one].first_unsent for one in self._unsent)
+        ready = (one.ready_us for one in firsts if one is not None and one.ready_us > now)
+        return min(self._expires_us, min(ready, default=FOREVER))
 
     def on_deadline(self, now: int) -> None:
         """``failExpiredBatches``: queued or in flight, it is too late. The application is told; the log may have it."""
         if now < self._expires_us:
             return
+        timeout_us, oldest_us = self._config.delivery_timeout_us, FOREVER
         for partition in sorted(self.partitions):
             state = self.partitions[partition]
-            for batch in list(state.batches):
-                if now - batch.created_us >= self._config.delivery_timeout_us:
-                    batch.sent_us = -1
-                    self._give_up(state, batch, Error.REQUEST_TIMED_OUT)
+            for batch in [one for one in state.batches if now - one.created_us >= timeout_us]:
+                batch.sent_us = -1
+                self._give_up(state, batch, Error.REQUEST_TIMED_OUT)
             self._resolve(state)
+            oldest_us = min(oldest_us, *(one.created_us for one in state.batches), FOREVER)
+        self._expires_us = min(oldest_us + timeout_us, FOREVER)

@@ -178,3 +178,13 @@ def test_every_key_changes_the_table(field: str) -> None:
 def test_every_key_has_a_case() -> None:
     elsewhere = {"transaction_timeout_us"}
     assert set(KEYS) == {field.name for field in fields(ProducerConfig)} - elsewhere
+
+
+@pytest.mark.parametrize("max_in_flight", [1, 5])
+def test_every_partition_is_written_to_at_its_rate(max_in_flight: int) -> None:
+    """Sixty partitions on three brokers 10 ms away: a request has a batch of each that its broker leads."""
+    made = producing(horizon_s=8, topic={"partitions": 60}, max_in_flight=max_in_flight)
+    table = simulate(replace(made, topics=(replace(made.topics[0], rate=constant(20_000)),))).tables["producers"]
+    assert len(table) == 60
+    assert table.records.min() >= 159
+    assert (table.records - table.acknowledged).max() <= 4, "a fifth of a second"

@@ -10,7 +10,8 @@ from groupsim.sim.config import ProducerConfig
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
-from groupsim.sim.protocol.producer.sender import ProducerBatch, Sender
+from groupsim.sim.protocol.producer.producer_batch import ProducerBatch, ProducerRequest
+from groupsim.sim.protocol.producer.sender import Sender
 from groupsim.sim.units import MS, S
 from tests.unit.sim.protocol.transaction_scenes import T0, T1
 
@@ -26,21 +27,28 @@ class Link:
         self.sender.identify(7, 0)
         self.log = PartitionLog()
         self.now = 0
+        self._requests: dict[ProducerBatch, ProducerRequest] = {}
 
     def send(self, records: int) -> list[ProducerBatch]:
         self.sender.send(self.now, T0, records)
-        return self.sender.drain(self.now)
+        return self._drained()
+
+    def _drained(self) -> list[ProducerBatch]:
+        """What is sent now: here each request has one batch."""
+        drained = self.sender.drain(self.now)
+        self._requests.update((batch, request) for request in drained for batch in request.batches)
+        return [batch for request in drained for batch in request.batches]
 
     def arrive(self, batch: ProducerBatch) -> ProduceResponse:
-        return self.log.append(self.now, self.sender.request_of(batch))
+        return self.log.append(self.now, self.sender.record_batch(batch))
 
     def answer(self, batch: ProducerBatch, response: ProduceResponse) -> None:
-        self.sender.on_response(self.now, batch, response)
+        self.sender.on_response(self.now, self._requests.pop(batch), [response])
 
     def wait(self, duration_us: int) -> list[ProducerBatch]:
         self.now += duration_us
         self.sender.on_deadline(self.now)
-        return self.sender.drain(self.now)
+        return self._drained()
 
     @property
     def results(self) -> list[Error]:
@@ -65,7 +73,7 @@ def test_3_what_comes_out_of_order_is_sent_again_after_what_is_missing() -> None
     assert link.wait(0) == [two]
     link.answer(two, link.arrive(two))
     assert (link.results, link.log.end) == ([Error.NONE] * 3, 3)
-    assert [link.sender.request_of(batch).first_sequence for batch in (zero, one, two)] == [0, 1, 2]
+    assert [link.sender.record_batch(batch).first_sequence for batch in (zero, one, two)] == [0, 1, 2]
 
 
 def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> None:
@@ -78,7 +86,7 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     link.wait(1)
     assert link.results == [Error.REQUEST_TIMED_OUT]
     (following,) = link.send(1)
-    request = link.sender.request_of(following)
+    request = link.sender.record_batch(following)
     assert (request.epoch, request.first_sequence) == (1, 0)
     assert link.arrive(following).offset == 1
 
@@ -90,7 +98,7 @@ def test_a_new_identity_begins_sequences_anew_for_all_that_is_sent_again() -> No
     link.answer(zero, link.arrive(zero))
     link.sender.identify(8, 0)
     (three,) = link.send(1)
-    requests = [link.sender.request_of(batch) for batch in (one, two, three)]
+    requests = [link.sender.record_batch(batch) for batch in (one, two, three)]
     assert [(request.producer_id, request.first_sequence) for request in requests] == [(8, 0), (8, 1), (8, 2)]
 
 
@@ -122,8 +130,69 @@ def test_at_most_so_many_requests_are_under_way_to_a_broker() -> None:
     """``InFlightRequests.canSendMore``: whatever their partitions."""
     link = Link(replace(PLAIN, max_in_flight=2))
     link.sender.send(0, T1, 1)
-    assert len(link.send(3)) == 2
+    first, beside, second = link.send(3)
+    assert [one.partition for one in (first, beside, second)] == [T0, T1, T0]
     assert link.wait(0) == []
+
+
+NODES = {("t", 0): 1, ("t", 1): 2, ("t", 2): 1, ("t", 3): 1}
+
+
+def sender_of_many(config: ProducerConfig = CONFIG, record_bytes: int = 1 << 14) -> Sender:
+    sender = Sender(config, record_bytes, lambda _: 1000, NODES.__getitem__)
+    sender.identify(7, 0)
+    return sender
+
+
+def drained(sender: Sender, now: int = 0) -> list[tuple[int, list[int]]]:
+    """Requests: to whom, and the numbers of the partitions of which they have a batch."""
+    return [(one.node, [batch.partition[1] for batch in one.batches]) for one in sender.drain(now)]
+
+
+def test_a_request_has_a_batch_of_each_partition_that_its_broker_leads() -> None:
+    """``drainBatchesForOneNode``; what still lingers goes along with what is ready."""
+    sender = sender_of_many(replace(CONFIG, linger_us=5 * MS), record_bytes=1 << 10)
+    for number in (3, 1):
+        sender.send(0, ("t", number), 1)
+    sender.send(4 * MS, ("t", 0), 1)
+    assert drained(sender, 4 * MS) == []
+    assert drained(sender, 5 * MS) == [(1, [0, 3]), (2, [1])]
+
+
+def test_one_request_at_a_time_has_every_partition() -> None:
+    """max.in.flight.requests.per.connection=1: nobody waits for anybody else's answer (``guaranteeMessageOrder``)."""
+    sender = sender_of_many(replace(PLAIN, max_in_flight=1))
+    for number in (0, 2, 3):
+        sender.send(0, ("t", number), 2)
+    (request,) = sender.drain(0)
+    assert [batch.partition[1] for batch in request.batches] == [0, 2, 3]
+    assert sender.drain(0) == []
+    sender.on_response(0, request, [ProduceResponse(Error.NONE)] * 3)
+    assert drained(sender) == [(1, [0, 2, 3])]
+
+
+def test_what_does_not_fit_into_a_request_is_the_first_of_the_next() -> None:
+    """``max.request.size`` (1 MiB), ``nodesDrainIndex``."""
+    sender = sender_of_many(replace(PLAIN, batch_bytes=400_000), record_bytes=400_000)
+    for number in (0, 2, 3):
+        sender.send(0, ("t", number), 2)
+    assert drained(sender) == [(1, [0, 2]), (1, [3, 0]), (1, [2, 3])]
+
+
+def test_a_batch_that_has_to_wait_holds_up_what_comes_after_it() -> None:
+    """``shouldStopDrainBatchesForPartition`` ends the request, and the next one begins with that partition."""
+    sender = sender_of_many()
+    sender.send(0, ("t", 2), 2)
+    zero, one = sender.drain(0)
+    out_of_order = [ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER)]
+    sender.on_response(0, one, out_of_order)
+    for number in (0, 3):
+        sender.send(200 * MS, ("t", number), 1)
+    assert drained(sender, 200 * MS) == [(1, [0])]
+    sender.send(200 * MS, ("t", 0), 1)
+    assert drained(sender, 200 * MS) == []
+    sender.on_response(200 * MS, zero, [ProduceResponse(Error.NONE)])
+    assert drained(sender, 200 * MS) == [(1, [2, 3, 0])]
 
 
 def test_a_batch_waits_for_linger_unless_it_is_full() -> None:
