@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
+from groupsim.sim.cluster.data_logs import DataLogs
 from groupsim.sim.config import ProducerConfig
-from groupsim.sim.model import Distribution, Entry, Kill, Network, Producers, Scenario, StartMembers
+from groupsim.sim.model import Distribution, ElectLeaders, Entry, Kill, Network, Producers, Scenario, StartMembers
 from groupsim.sim.units import MS, S
 from tests.support.dying_logs import broker, replicas, the_one_behind_leads, world
 from tests.support.fidelity import differences
@@ -137,6 +138,41 @@ def test_with_too_few_in_sync_producers_that_wait_for_all_are_refused() -> None:
     seen = fates(producing(away, back, horizon_s=70, topic=two))
     assert seen["took_us_max"] > 15 * S
     assert seen["truncated_leader"] == seen["failed"] == seen["duplicated"] == 0
+
+
+def test_who_waits_for_all_in_sync_is_answered_when_they_have_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two mean latencies after the append, whoever else writes to the partition meanwhile."""
+    arrived, waited = dict[Any, int](), set[int]()
+    receive, reply = DataLogs.receive, DataLogs._reply
+
+    def received(logs: DataLogs, exchange: Any) -> None:
+        arrived[exchange] = logs._env.now
+        receive(logs, exchange)
+
+    def replied(logs: DataLogs, exchange: Any, responses: Any) -> None:
+        waited.add(logs._env.now - arrived[exchange])
+        reply(logs, exchange, responses)
+
+    monkeypatch.setattr(DataLogs, "receive", received)
+    monkeypatch.setattr(DataLogs, "_reply", replied)
+    simulate(producing(horizon_s=5, count=3, **PLAIN))
+    assert waited == {20 * MS}
+
+
+def test_what_followers_do_not_fetch_in_time_is_sent_again() -> None:
+    """request.timeout.ms of 2 s, a follower that is away for 9 s: REQUEST_TIMED_OUT is retriable."""
+    seen = fates(producing(*FOLLOWER_AWAY, request_timeout_us=2 * S))
+    assert seen["retries"] >= 3
+    assert seen["took_us_max"] > 8 * S
+    assert seen["truncated_leader"] == seen["failed"] == seen["duplicated"] == 0
+
+
+def test_who_is_told_by_a_former_leader_that_it_leads_no_more_asks_who_does() -> None:
+    """The preferred one leads again, and the other one is still there: nothing is sent to that any more."""
+    back, elected = at(24 * S, StartMembers(target=broker("all"))), at(36 * S, ElectLeaders())
+    seen = fates(producing(KILL, back, elected, horizon_s=50))
+    assert seen["records"] - seen["acknowledged"] < RATE
+    assert seen["retries"] < 20
 
 
 def test_both_fidelities_agree() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -169,6 +170,18 @@ def test_one_request_at_a_time_has_every_partition() -> None:
     assert sender.drain(0) == []
     sender.on_response(0, request, [ProduceResponse(Error.NONE)] * 3)
     assert drained(sender) == [(1, [0, 2, 3])]
+
+
+@pytest.mark.parametrize(("max_in_flight", "sent"), [(1, []), (5, [(2, [0])])])
+def test_who_sends_one_at_a_time_keeps_the_order_when_another_leads(max_in_flight: int, sent: list[Any]) -> None:
+    """``Sender.sendProduceRequest`` mutes a partition until its batch is answered, whoever leads it meanwhile."""
+    nodes = dict(NODES)
+    sender = Sender(replace(PLAIN, max_in_flight=max_in_flight), 1 << 14, lambda _: 1000, nodes.__getitem__)
+    sender.send(0, ("t", 0), 1)
+    assert drained(sender) == [(1, [0])]
+    nodes["t", 0] = 2
+    sender.send(0, ("t", 0), 1)
+    assert drained(sender) == sent
 
 
 def test_what_does_not_fit_into_a_request_is_the_first_of_the_next() -> None:
