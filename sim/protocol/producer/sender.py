@@ -68,7 +68,7 @@ class Sender:
         self.epoch = NO_EPOCH
         self.partitions: defaultdict[TopicPartition, SendState] = defaultdict(SendState)
         self.deliveries: list[Delivery] = []
-        self._unsent: set[TopicPartition] = set()
+        self._unsent: dict[TopicPartition, SendState] = {}
         """For which something waits to be sent."""
         self._in_flight: Counter[int] = Counter()
         """Requests to each broker."""
@@ -98,14 +98,16 @@ class Sender:
             records -= taken
             if last.records >= self._most:
                 last.ready_us = now
-        self._unsent.add(partition)
+        self._unsent[partition] = state
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def drain(self, now: int) -> list[ProducerRequest]:
         """What is sent now (``Sender.sendProducerData``); of a batch `record_batch` is what goes over the wire."""
         sent = []
-        for node in sorted({self._leader_of(one) for one in self._unsent} - {NO_LEADER}):
+        for node in sorted(dict.fromkeys(map(self._leader_of, self._unsent))):
+            if node == NO_LEADER:
+                continue
             while self._in_flight[node] < self._config.max_in_flight and (batches := self._drain_to(node, now)):
                 sent.append(self._request(node, batches, now))
         return sent
@@ -117,7 +119,7 @@ class Sender:
         holds up all partitions after it, and the next request begins with it.
         """
         waiting = sorted(one for one in self._unsent if self._leader_of(one) == node and not self._is_muted(one))
-        firsts = [batch for one in waiting if (batch := self.partitions[one].first_unsent) is not None]
+        firsts = [batch for one in waiting if (batch := self._unsent[one].first_unsent) is not None]
         if not any(batch.ready_us <= now for batch in firsts):
             return []
         begin, room = bisect_left(waiting, self._begins.get(node, ("", 0))), _REQUEST_BYTES
@@ -142,9 +144,13 @@ class Sender:
             self._number(batch)
             batch.attempts += 1
             batch.sent_us = now
-            if self.partitions[batch.partition].first_unsent is None:
-                self._unsent.discard(batch.partition)
+            self._note_unsent(batch.partition)
         return ProducerRequest(node, tuple(batches))
+
+    def _note_unsent(self, partition: TopicPartition) -> None:
+        """Something of it has been sent, or given up."""
+        if self.partitions[partition].first_unsent is None:
+            self._unsent.pop(partition, None)
 
     def _may_be_sent(self, batch: ProducerBatch) -> bool:
         return not self._config.enable_idempotence or self._keeps_order(self.partitions[batch.partition], batch)
@@ -192,7 +198,7 @@ class Sender:
             self.deliveries.append(Delivery(batch, error, response.offset))
         elif self._may_retry(now, state, batch, error):
             batch.ready_us = now + self._backoff.after(batch.attempts - 1)
-            self._unsent.add(batch.partition)
+            self._unsent[batch.partition] = state
             if not self._config.enable_idempotence:
                 # ``RecordAccumulator.reenqueue``: to the front, so what fails one after the other turns round.
                 state.batches.remove(batch)
@@ -214,8 +220,7 @@ class Sender:
 
     def _give_up(self, state: SendState, batch: ProducerBatch, error: Error) -> None:
         state.batches.remove(batch)
-        if state.first_unsent is None:
-            self._unsent.discard(batch.partition)
+        self._note_unsent(batch.partition)
         if self._config.enable_idempotence and batch.sequence >= 0:
             state.is_unresolved = True
         self.deliveries.append(Delivery(batch, error))
@@ -248,7 +253,7 @@ class Sender:
 
     def deadline(self, now: int) -> int:
         """When after now a batch is ready, or may be too old, microseconds; `FOREVER` if there is none."""
-        firsts = (self.partitions[one].first_unsent for one in self._unsent)
+        firsts = (state.first_unsent for state in self._unsent.values())
         ready = (one.ready_us for one in firsts if one is not None and one.ready_us > now)
         return min(self._expires_us, min(ready, default=FOREVER))
 

@@ -43,10 +43,11 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
 
 @pytest.fixture
 def producing(tmp_path: Path) -> Path:
-    """Five minutes, of 3,000 events."""
+    """Five minutes, of 3,000 events; each transaction is carried out, since producers add partitions themselves."""
     file = tmp_path / "producing.yaml"
     text = SCENARIO.replace("[range]}", "[range], enable.auto.commit: false}\n    produces: {to: paid}")
-    file.write_text(text.replace("topics: {orders", "topics: {paid: {partitions: 2}, orders"))
+    text = text.replace("topics: {orders", "cluster: {transaction_version: 1}\ntopics: {paid: {partitions: 2}, orders")
+    file.write_text(text)
     return file
 
 
@@ -70,6 +71,20 @@ def test_several_runs_are_announced_together(groupsim: CommandLine, slow: Slow, 
 def test_a_short_run_is_not(groupsim: CommandLine, slow: Slow, producing: Path) -> None:
     assert "long" not in told(groupsim, producing)
     assert slow.pilot_runs == 1
+
+
+ROLL = "timeline=[{at: 1min, rolling_restart: {target: broker:all}}]"
+READ = "groups.audit={topics: [paid], config: {isolation.level: read_committed}, members: {count: 1}}"
+
+
+@pytest.mark.parametrize("change", [None, ROLL, READ, "data=exact"])
+def test_what_is_worked_out_ahead_is_not_told_by_its_beginning(
+    groupsim: CommandLine, slow: Slow, producing: Path, change: str | None
+) -> None:
+    """Unless brokers stop, somebody reads the output, or single records are asked for."""
+    producing.write_text(producing.read_text().replace("cluster: {transaction_version: 1}\n", ""))
+    said = told(groupsim, producing, "--set", "horizon=1h", *(["--set", change] if change else []))
+    assert said.startswith("a long run") == (change is not None)
 
 
 def test_groups_that_do_not_produce_are_run_once(groupsim: CommandLine, slow: Slow, producing: Path) -> None:
