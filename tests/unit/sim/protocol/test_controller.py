@@ -8,7 +8,8 @@ import pytest
 
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.protocol.controller.elections import leaderless_us
-from groupsim.sim.protocol.controller.partition import NO_LEADER
+from groupsim.sim.protocol.controller.partition import NO_LEADER, PartitionState
+from groupsim.sim.protocol.controller.replica_logs import Gap, ReplicaLogs
 from groupsim.sim.protocol.controller.replication import Replicated, ReplicationControl
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from groupsim.sim.randomness import hash64
@@ -200,6 +201,25 @@ def test_a_silent_broker_is_fenced_at_the_first_look_after_its_session() -> None
     sessions.fall_silent(1, 28_500 * MS)
     assert sessions.due(1) == 38_250 * MS  # the 34th look, every 1.125 s
     assert sessions.free_at(1) == 37_500 * MS
+
+
+def test_a_broker_that_is_heard_of_again_has_no_session_that_ends() -> None:
+    sessions = BrokerSessions(9 * S, claimed_us=0)
+    sessions.fall_silent(1, 28 * S)
+    sessions.forget(1)
+    assert (sessions.silent, sessions.free_at(1)) == ((), 0)
+
+
+def test_who_has_caught_up_lacks_nothing_of_what_is_written_after_that() -> None:
+    """A follower that was away from 10 s to 20 s leads, uncleanly, when the leader dies at 30 s."""
+    logs, name, state = ReplicaLogs(), ("t", 0), PartitionState((0, 1), 1, isr=(0,), leader=0)
+    logs.fall_behind(name, 1, 10 * S)
+    logs.catch_up(name, 1)
+    assert not logs.is_behind(name, 1)
+    logs.fall_behind(name, 1, 25 * S)
+    state.leader = NO_LEADER
+    logs.observe(30 * S, name, state, dead=[0])
+    assert logs.elect(name, 1, "all", 0, has_lost=True) == Gap(25 * S, 30 * S, 30 * S)
 
 
 def test_another_controller_gives_every_session_its_full_length_and_forgets_the_fenced() -> None:

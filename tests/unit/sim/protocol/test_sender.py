@@ -9,7 +9,7 @@ import pytest
 
 from groupsim.sim.config import ProducerConfig
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch
+from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch, sequence_after
 from groupsim.sim.protocol.producer.log import PartitionLog
 from groupsim.sim.protocol.producer.producer_batch import ProducerBatch, ProducerRequest
 from groupsim.sim.protocol.producer.sender import Sender
@@ -90,6 +90,39 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     request = link.sender.record_batch(following)
     assert (request.epoch, request.first_sequence) == (1, 0)
     assert link.arrive(following).offset == 1
+
+
+def test_what_is_sent_again_keeps_its_sequence() -> None:
+    """The first of all, too: what has one gets no other (``RecordAccumulator.drainBatchesForOneNode``)."""
+    link = Link()
+    zero, _ = link.send(2)
+    link.answer(zero, LOST)
+    (again,) = link.wait(200 * MS)
+    assert again is zero
+    assert link.sender.record_batch(again).first_sequence == 0
+
+
+def test_a_log_that_lacks_what_it_has_acknowledged_makes_sequences_begin_anew() -> None:
+    """Nothing is missing between the last acknowledged record and what it calls out of order (``canRetry``)."""
+    link = Link()
+    link.sender = Sender(replace(CONFIG, linger_us=MS), CONFIG.batch_bytes // 4, lambda _: 1000, lambda _: 0)
+    link.sender.identify(7, 0)
+    link.send(2)
+    (two,) = link.wait(MS)
+    link.answer(two, link.arrive(two))
+    link.send(1)
+    (lost,) = link.wait(MS)
+    assert link.sender.record_batch(lost).first_sequence == 2
+    link.answer(lost, ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    (again,) = link.wait(200 * MS)
+    request = link.sender.record_batch(again)
+    assert (request.epoch, request.first_sequence) == (1, 0)
+
+
+def test_sequences_wrap() -> None:
+    """``DefaultRecordBatch.incrementSequence``."""
+    last = 2**31 - 1
+    assert [sequence_after(last - 1), sequence_after(last), sequence_after(last - 3, 10)] == [last, 0, 6]
 
 
 def test_a_new_identity_begins_sequences_anew_for_all_that_is_sent_again() -> None:

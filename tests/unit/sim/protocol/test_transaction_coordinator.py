@@ -97,6 +97,22 @@ def test_when_epochs_are_used_up_there_is_a_new_producer_id(version: int) -> Non
     assert (answer.error, answer.producer_id, answer.epoch) == (Error.NONE, mine.producer_id + 1, 0)
 
 
+@pytest.mark.parametrize(("other_id", "behind", "error"), [(0, 0, Error.NONE), (0, 1, Error.PRODUCER_FENCED),
+                                                           (5, 0, Error.PRODUCER_FENCED)])  # fmt: skip
+def test_who_was_not_told_of_its_new_producer_id_asks_with_the_last_epoch_of_the_old_one(
+    other_id: int, behind: int, error: Error
+) -> None:
+    """``prepareIncrementProducerEpoch``: ``prevProducerId``, and only at ``Short.MaxValue - 1`` (KIP-360)."""
+    scene = TransactionScene(TV1)
+    mine = scene.init()
+    for _ in range(LAST_EPOCH - 1):
+        scene.init()
+    last = scene.init(producer_id=mine.producer_id, epoch=LAST_EPOCH - 1)
+    assert (last.producer_id, last.epoch) == (mine.producer_id + 1, 0)
+    answer = scene.init(producer_id=mine.producer_id + other_id, epoch=LAST_EPOCH - 1 - behind)
+    assert answer.error is error
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
