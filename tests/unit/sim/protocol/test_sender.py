@@ -13,6 +13,7 @@ from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch,
 from groupsim.sim.protocol.producer.log import PartitionLog
 from groupsim.sim.protocol.producer.producer_batch import ProducerBatch, ProducerRequest
 from groupsim.sim.protocol.producer.sender import Sender
+from groupsim.sim.protocol.transactions.messages import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID
 from groupsim.sim.units import MS, S
 from tests.unit.sim.protocol.transaction_scenes import T0, T1
 
@@ -117,6 +118,26 @@ def test_a_log_that_lacks_what_it_has_acknowledged_makes_sequences_begin_anew() 
     (again,) = link.wait(200 * MS)
     request = link.sender.record_batch(again)
     assert (request.epoch, request.first_sequence) == (1, 0)
+
+
+def test_who_has_used_up_its_epochs_asks_for_another_producer_id() -> None:
+    """``TransactionManager.bumpIdempotentProducerEpoch``: Short.MaxValue is the last."""
+    link = Link()
+    link.sender.identify(7, LAST_EPOCH)
+    (first,) = link.send(1)
+    link.answer(first, ProduceResponse(Error.MESSAGE_TOO_LARGE))
+    assert link.send(1) == []
+    assert (link.sender.producer_id, link.sender.epoch) == (NO_PRODUCER_ID, NO_EPOCH)
+
+
+def test_a_retry_is_sent_when_its_backoff_is_over_and_not_before() -> None:
+    """retry.backoff.ms (``RecordAccumulator.shouldBackoff``)."""
+    link = Link(PLAIN)
+    (first,) = link.send(1)
+    link.answer(first, LOST)
+    assert link.sender.deadline(link.now) == 100 * MS
+    assert link.wait(100 * MS - 1) == []
+    assert link.wait(1) == [first]
 
 
 def test_sequences_wrap() -> None:
