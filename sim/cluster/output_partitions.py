@@ -77,8 +77,8 @@ class OutputPartitions:
     def of(self, partition: TopicPartition, group: str) -> OutputLog:
         """A partition's log; the first that writes to it is its group."""
         if partition not in self.logs:
-            note = partial(self._history.note, len(self.logs))
-            log = self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version, note)
+            books, note = self._groups[group].books.transactions, partial(self._history.note, partition)
+            log = self.logs[partition] = OutputLog(group, books, self._version, note)
             if partition[0] in self._readers.arrivals:
                 log.show = partial(self._readers.show, partition)
         return self.logs[partition]
@@ -145,17 +145,25 @@ class OutputPartitions:
         there = np.flatnonzero(np.bincount(numbers)).tolist()
         for number in there:
             self.of((topic, number), group)
-        places = {partition: place for place, partition in enumerate(self.logs)}
         place = np.zeros(there[-1] + 1, np.int64)
-        place[there] = [places[topic, number] for number in there]
+        place[there] = [self._history.place_of((topic, number)) for number in there]
         self._history.note_all(place[numbers], time, key, producer_id, records)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
-    def cut(self, partition: TopicPartition, after_us: int) -> None:
-        """Somebody leads who lacks what was written after that."""
-        if partition in self.logs:
-            self.logs[partition].cut(after_us)
+    def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> None:
+        """Somebody leads who lacks what was written after that; who waits for some of it is told so."""
+        if partition not in self.logs:
+            return
+        log = self.logs[partition]
+        if log.cut(after_us, is_unclean=is_unclean):
+            self._history.begin_anew(partition, self._env.now)
+            log.show_again(self._env.moment)
+        lost = [one for one in self._waiting if one.ends.get(partition, 0) > log.log.end]
+        self._waiting = [one for one in self._waiting if one not in lost]
+        for one in lost:
+            one.timer.drop()
+            self._answer(one.exchange, Error.NOT_LEADER_OR_FOLLOWER, 0)
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""
@@ -174,7 +182,6 @@ class OutputPartitions:
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to."""
         figures = self._history.figures(horizon)
-        places = {partition: place for place, partition in enumerate(self.logs)}
         for (topic, number), log in sorted(self.logs.items()):
             output = self._groups[log.group].books.transactions.output
-            output.append((topic, number, *figures.get(places[topic, number], NOTHING_WRITTEN)))
+            output.append((topic, number, *figures.get((topic, number), NOTHING_WRITTEN)))

@@ -83,7 +83,7 @@ class Clients:
         if self._world.data_logs is not None:
             self._world.data_logs.cut(name, after_us, is_unclean=is_unclean)
         if self._world.transactions is not None:
-            self._world.transactions.output.cut(name, after_us)
+            self._world.transactions.output.cut(name, after_us, is_unclean=is_unclean)
 
     # --- data partitions ----------------------------------------------------------------------------------------------
 
