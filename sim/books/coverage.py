@@ -65,7 +65,7 @@ class Stretches:
 class Coverage:
     """How often there is output of each offset, for readers of one isolation level."""
 
-    __slots__ = ("_layers", "_repeated", "_taken")
+    __slots__ = ("_layers", "_repeated", "_taken", "_truncated")
 
     def __init__(self) -> None:
         self._layers = [Stretches()]
@@ -74,6 +74,9 @@ class Coverage:
         """Those of which there was output that is in no log any more."""
         self._repeated = Stretches()
         """Those of which an unclean election makes, or shows, output again."""
+
+        self._truncated = Stretches()
+        """Those among which some were in no log any more before there was output of them."""
 
     def add(self, first: int, last: int) -> None:
         """There is output of [first, last)."""
@@ -103,6 +106,11 @@ class Coverage:
         """Because of an unclean election there may be output of [first, last) again."""
         self._repeated.add(first, last)
 
+    def truncate(self, first: int, last: int) -> None:
+        """Some records of [first, last) are in no log any more."""
+        if first < last:
+            self._truncated.add(first, last)
+
     @property
     def twice(self) -> int:
         """Records of which there is output again."""
@@ -111,15 +119,28 @@ class Coverage:
     @property
     def missing(self) -> int:
         """Records between the first and the last of which there is, or was, output, of which there is none."""
+        return self._known.span - self._layers[0].records
+
+    @property
+    def _known(self) -> Stretches:
+        """Offsets of which there is, or was, output."""
         known = Stretches()
         for part in (*self._layers[0].all, *self._taken.all):
             known.add(*part)
-        return known.span - self._layers[0].records
+        return known
 
     @property
     def taken_back(self) -> int:
         """Records of which there was output and is none."""
         return self._taken.records - _common(self._taken, self._layers[0])
+
+    @property
+    def never_made(self) -> int:
+        """Records of those that are missing of which there has been no output, where some were truncated."""
+        known, whole = self._known, Stretches()
+        if known.all:
+            whole.add(known.all[0][0], known.all[-1][1])
+        return _common(self._truncated, whole) - _common(self._truncated, known)
 
     @property
     def repeated(self) -> int:

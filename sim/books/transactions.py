@@ -170,8 +170,13 @@ class TransactionBooks:
             self._uncover("read_committed", output.origins)
         for origin in output.origins if is_committed else ():
             self._cover("read_committed", origin)
-            self._of("read_committed", origin).repeat(origin.first, origin.last)
+            self._of("read_committed", origin.position).repeat(origin.first, origin.last)
         output.verdict = is_committed
+
+    def truncated(self, position: int, first: int, last: int) -> None:
+        """Some of [first, last) of the input is in no log any more."""
+        for level in LEVELS if self.lives else ():
+            self._of(level, position).truncate(first, last)
 
     def _uncover(self, level: str, origins: Iterable[Origin]) -> None:
         for origin in origins:
@@ -192,11 +197,11 @@ class TransactionBooks:
             epochs[batch.epoch] = Transaction(life)
         return epochs[batch.epoch]
 
-    def _of(self, level: str, origin: Origin) -> Coverage:
-        return self.coverage.setdefault((level, origin.position), Coverage())
+    def _of(self, level: str, position: int) -> Coverage:
+        return self.coverage.setdefault((level, position), Coverage())
 
     def _cover(self, level: str, origin: Origin) -> None:
-        self._of(level, origin).add(origin.first, origin.last)
+        self._of(level, origin.position).add(origin.first, origin.last)
         if self.origins:
             self.origins[level].append((origin, 1))
 
@@ -220,7 +225,7 @@ class TransactionBooks:
         for origin in one.origins if is_committed else ():
             self._cover("read_committed", origin)
         for origin in one.lost if is_committed else ():
-            self._of("read_committed", origin).lose(origin.first, origin.last)
+            self._of("read_committed", origin.position).lose(origin.first, origin.last)
         one.is_committed, one.origins, one.lost = is_committed, [], []
 
     def pass_over(
@@ -245,3 +250,4 @@ class TransactionBooks:
             record.add_delivery("output duplicate, unclean", level, coverage.repeated)
             record.add_delivery("output loss", level, coverage.missing)
             record.add_delivery("output loss, unclean", level, coverage.taken_back)
+            record.add_delivery("output loss, truncated input", level, coverage.never_made)

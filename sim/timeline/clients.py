@@ -75,8 +75,9 @@ class Clients:
                 named = [(books.partitions.topic[p], int(books.partitions.number[p])) for p in positions.tolist()]
                 gone = truncation(books, positions, [gaps[one] for one in named])
                 take_back(books, self._env.now, gone)
+                self._world.groups[name].offsets.pending.skip(positions, gone.skipped_from)
                 for client in self._clients(name):
-                    client.fetcher.left_behind.skip(gone)
+                    client.skip(gone)
 
     def log_cut(self, name: Name, after_us: int, *, is_unclean: bool) -> None:
         """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""

@@ -5,6 +5,7 @@ Source: ``OffsetMetadataManager.replay``, ``replayEndTransactionMarker``, ``Open
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,14 @@ class PendingOffsets:
                 offsets.pop(position, None)
             if not offsets:
                 del self.by_producer[producer_id]
+
+    def skip(self, positions: Positions, records: Callable[[int, int], int]) -> None:
+        """Some records of these are gone: after an offset of the n-th of them, ``records(n, offset)``."""
+        for offsets in self.by_producer.values():
+            for index, position in enumerate(positions.tolist()):
+                if position in offsets:
+                    one = offsets[position]
+                    offsets[position] = one._replace(offset=one.offset + records(index, one.offset))
 
     def end(self, producer_id: int, table: OffsetTable, *, is_committed: bool) -> Positions:
         """A marker: pending offsets go into ``table`` unless a later record is there, or are dropped.
