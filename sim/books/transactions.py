@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from groupsim.sim.books.coverage import Coverage
 from groupsim.sim.books.record import GroupRecord
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
-from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
+from groupsim.sim.protocol.transactions.messages import TV2, WriteTxnMarkers
 
 LEVELS = ("read_committed", "read_uncommitted")
 """``isolation.level``."""
@@ -120,6 +120,8 @@ class TransactionBooks:
         self._current: dict[str, ProducerLife] = {}
         self._fenced: dict[int, int] = {}
         """Producer id -> epoch of the last decision."""
+        self._latest: dict[int, tuple[WriteTxnMarkers, Sequence[Transaction]]] = {}
+        """Producer id -> that decision, and what it was about."""
 
     def begin(self, life: ProducerLife) -> None:
         """A producer has its id."""
@@ -178,6 +180,17 @@ class TransactionBooks:
         for level in LEVELS if self.lives else ():
             self._of(level, position).truncate(first, last)
 
+    def commits_lost(self, before: Mapping[int, int], after: Sequence[int]) -> None:
+        """Offsets that transactions had committed are gone: what follows is read, and made, again."""
+        for position, offset in before.items():
+            for level in LEVELS if self.lives and offset > after[position] else ():
+                self._of(level, position).repeat(max(after[position], 0), offset)
+
+    def decisions_lost(self, producer_id: int, epoch: int) -> None:
+        """The coordinator knows of nothing that it has decided since a producer had this epoch."""
+        if producer_id in self._fenced:
+            self._fenced[producer_id] = min(epoch, self._fenced[producer_id])
+
     def _uncover(self, level: str, origins: Iterable[Origin]) -> None:
         for origin in origins:
             self.coverage[level, origin.position].take_back(origin.first, origin.last)
@@ -207,9 +220,12 @@ class TransactionBooks:
 
     def decided(self, markers: WriteTxnMarkers) -> None:
         """The coordinator has logged what becomes of the transaction."""
+        if markers.epoch < self._fenced.get(markers.producer_id, -1) + (markers.version >= TV2):
+            return  # it has lost what it had decided since
         epochs = self._open.get(markers.producer_id, {})
         mine = [epochs.pop(epoch) for epoch in [*epochs] if epoch <= markers.epoch]
         self._fenced[markers.producer_id] = markers.epoch
+        self._contradict(markers)
         life = mine[0].life if mine else self._current[markers.transactional_id]
         records = sum(origin.last - origin.first for one in mine for origin in (*one.origins, *one.lost))
         if markers.is_committed:
@@ -220,13 +236,28 @@ class TransactionBooks:
             life.records_aborted += records
         for one in mine:
             self._decide(one, is_committed=markers.is_committed)
+        self._latest[markers.producer_id] = markers, mine
 
     def _decide(self, one: Transaction, *, is_committed: bool) -> None:
+        one.is_committed = is_committed
         for origin in one.origins if is_committed else ():
             self._cover("read_committed", origin)
         for origin in one.lost if is_committed else ():
             self._of("read_committed", origin.position).lose(origin.first, origin.last)
-        one.is_committed, one.origins, one.lost = is_committed, [], []
+
+    def _contradict(self, markers: WriteTxnMarkers) -> None:
+        """What was decided last may have been lost, and be decided otherwise now: each log has what came first."""
+        if markers.producer_id not in self._latest:
+            return
+        before, transactions = self._latest.pop(markers.producer_id)
+        is_same = before.epoch == markers.epoch and before.version >= TV2
+        if is_same and before.is_committed != markers.is_committed:
+            for origin in [origin for one in transactions for origin in one.origins]:
+                coverage = self._of("read_committed", origin.position)
+                coverage.repeat(origin.first, origin.last)
+                coverage.lose(origin.first, origin.last)
+        for one in transactions:
+            one.origins, one.lost = [], []
 
     def pass_over(
         self, transactional_id: str, producer: tuple[int, int], transactions: int, stretches: Iterable[Origin]

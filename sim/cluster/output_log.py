@@ -88,12 +88,14 @@ class OutputLog:
         self.written.append(one)
         self._undecided.setdefault(one.batch.producer_id, []).append(one)
 
-    def mark(self, now: int, markers: WriteTxnMarkers) -> None:
-        """A marker is written, unless the log knows better; it decides all that its producer has open here."""
-        if self.log.mark(now, markers).error is Error.NONE:
-            self.written.append(WrittenMarker(now, self.log.end, markers))
-            for one in self._undecided.pop(markers.producer_id, ()):
-                self._books.mark(one.output, is_committed=markers.is_committed)
+    def mark(self, now: int, markers: WriteTxnMarkers) -> bool:
+        """Whether a marker is written: the log may know better; it decides all that its producer has open here."""
+        if self.log.mark(now, markers).error is not Error.NONE:
+            return False
+        self.written.append(WrittenMarker(now, self.log.end, markers))
+        for one in self._undecided.pop(markers.producer_id, ()):
+            self._books.mark(one.output, is_committed=markers.is_committed)
+        return True
 
     def commit(self, moment: Moment) -> None:
         """All in sync have all that is written: readers may see it."""

@@ -35,6 +35,8 @@ class _Waiting:
     exchange: Exchange
     ends: dict[TopicPartition, int]
     timer: Occurrence
+    is_lost: bool = False
+    """Another broker leads one of the partitions, and lacks what was brought for it."""
 
 
 class OutputPartitions:
@@ -132,11 +134,12 @@ class OutputPartitions:
     def _are_committed(self, ends: Mapping[TopicPartition, int]) -> bool:
         return all(end <= self.logs[partition].log.high_watermark for partition, end in ends.items())
 
-    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> None:
-        """A leader writes a marker of a group's transaction, whether or not anything came of that to the partition."""
+    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> bool:
+        """Whether a leader writes a marker of a group's transaction, even if nothing came of that to the partition."""
         log = self.of(partition, group)
-        log.mark(self._env.now, markers)
+        is_written = log.mark(self._env.now, markers)
         log.commit(self._env.moment)
+        return is_written
 
     def pass_over(
         self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column
@@ -152,18 +155,15 @@ class OutputPartitions:
     # --- the cluster --------------------------------------------------------------------------------------------------
 
     def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> None:
-        """Somebody leads who lacks what was written after that; who waits for some of it is told so."""
+        """Somebody leads who lacks what was written after that; who waits for some of it will be told so."""
         if partition not in self.logs:
             return
         log = self.logs[partition]
         if log.cut(after_us, is_unclean=is_unclean):
             self._history.begin_anew(partition, self._env.now)
             log.show_again(self._env.moment)
-        lost = [one for one in self._waiting if one.ends.get(partition, 0) > log.log.end]
-        self._waiting = [one for one in self._waiting if one not in lost]
-        for one in lost:
-            one.timer.drop()
-            self._answer(one.exchange, Error.NOT_LEADER_OR_FOLLOWER, 0)
+        for one in self._waiting:
+            one.is_lost |= one.ends.get(partition, 0) > log.log.end
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""
@@ -172,7 +172,7 @@ class OutputPartitions:
                 self.logs[partition].commit(self._env.moment)
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            is_refused = self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
+            is_refused = one.is_lost or self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
             if not is_refused and not self._are_committed(one.ends):
                 self._waiting.append(one)
                 continue

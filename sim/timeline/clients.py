@@ -86,6 +86,11 @@ class Clients:
         if self._world.transactions is not None:
             self._world.transactions.output.cut(name, after_us, is_unclean=is_unclean)
 
+    def transactions_lost(self, name: Name, node: int) -> None:
+        """A broker is to lead a partition of ``__transaction_state``, and may lack something."""
+        if self._world.transactions is not None:
+            self._world.transactions.cut_back(name, node)
+
     # --- data partitions ----------------------------------------------------------------------------------------------
 
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
