@@ -278,7 +278,7 @@ class TransactionBooks:
         """Write down what each isolation level sees twice, or never though it sees what follows, or has seen it."""
         for (level, _), coverage in sorted(self.coverage.items()):
             record.add_delivery("output duplicate", level, coverage.twice)
-            record.add_delivery("output duplicate, unclean", level, coverage.repeated)
+            record.add_delivery("output duplicate (unclean)", level, coverage.repeated)
             record.add_delivery("output loss", level, coverage.missing)
-            record.add_delivery("output loss, unclean", level, coverage.taken_back)
-            record.add_delivery("output loss, truncated input", level, coverage.never_made)
+            record.add_delivery("output loss (unclean)", level, coverage.taken_back)
+            record.add_delivery("output loss (truncated input)", level, coverage.never_made)

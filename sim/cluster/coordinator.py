@@ -204,7 +204,7 @@ class Coordinator:
         self.fenced = self._marks.pop(replica, self.fenced)
         for group in self.groups.values():
             table, pending = group.books.ledger.offsets, group.offsets.pending
-            before = dict(enumerate(table.offset.tolist())) | pending.ends()
+            before = {**dict(enumerate(table.offset.tolist())), **pending.ends()}
             group.log.cut_back(replica)
             pending.cut_back(replica)
             group.books.transactions.commits_lost(before, table.offset.tolist())

@@ -158,7 +158,8 @@ class OutputLog:
         self.log.advance(min(high_watermark, self.log.end))
 
     def show_again(self, moment: Moment) -> None:
-        """Readers see this at a leader that lacks what others had: the past of what is undecided goes on."""
-        undecided = {id(one) for batches in self._undecided.values() for one in batches}
+        """Readers see this at a leader that lacks what others had: what they have waited for they still wait for."""
+        batches = [one for batches in self._undecided.values() for one in batches if one.output.verdict is None]
+        waited = {id(one) for one in batches}
         for one in self.written[: self._shown]:
-            self._note(moment, one, one.at_us if id(one) in undecided else moment[0])
+            self._note(moment, one, one.at_us if id(one) in waited else moment[0])

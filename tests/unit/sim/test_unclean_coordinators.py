@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from groupsim.sim.books.transactions import Output, ProducerLife, TransactionBooks
+from groupsim.sim.cluster.coordinator import Coordinator
+from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.config import BrokerConfig, TransactionConfig
 from groupsim.sim.model import ElectLeaders, Entry, Kill, Scenario, StartMembers
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
+from groupsim.sim.protocol.offsets.table import OffsetTable
 from groupsim.sim.protocol.offsets.transactions import PendingOffsets
 from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
 from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
@@ -60,7 +66,7 @@ def test_who_begins_at_offsets_that_went_back_makes_output_again_by_its_name(
     result = played(offsets_cut_back(killed_at(29, 21), is_asked_for=is_asked_for))
     found = delivered(result)
     again = found["output duplicate", "read_committed"]
-    assert again == found["output duplicate, unclean", "read_committed"] == pytest.approx(MADE_AGAIN, abs=60)
+    assert again == found["output duplicate (unclean)", "read_committed"] == pytest.approx(MADE_AGAIN, abs=60)
     assert again == sum(count - 1 for count in readers.counts().values())
     assert [holes(readers, position) for position in range(4)] == [[]] * 4
 
@@ -115,6 +121,31 @@ def test_offsets_that_were_pending_when_a_replica_fell_behind_are_pending_again(
     pending.by_producer.clear()
     pending.cut_back(2)
     assert pending.ends() == {}
+
+
+def test_a_replica_has_the_offsets_and_the_epochs_that_there_were_when_it_fell_behind() -> None:
+    pending, offsets, told = PendingOffsets(), OffsetTable(), list[tuple[dict[int, int], list[int]]]()
+    books: Any = SimpleNamespace(ledger=SimpleNamespace(offsets=offsets))
+    books.transactions = SimpleNamespace(commits_lost=lambda *what: told.append(what))
+    log = GroupLog(S, Watermark(0), offsets)
+    group = SimpleNamespace(log=log, books=books, offsets=SimpleNamespace(pending=pending))
+    shard: Any = SimpleNamespace(_marks={}, fenced={7: 1}, groups={"g": group})
+    offsets.cover(2)
+    positions, at = np.array([0, 1], np.int32), np.array([5, 5], np.int64)
+    pending.add(CommittedOffsets(positions[:1], at[:1], 0, producer_id=7), 1)
+    Coordinator.fall_behind(shard, 2)
+    shard.fenced[7] = 2
+    pending.end(7, offsets, is_committed=True)
+    pending.add(CommittedOffsets(positions[1:], at[1:], 0, producer_id=8), 2)
+    Coordinator.cut_back(shard, 2)
+    assert (shard.fenced, pending.ends(), offsets.offset.tolist()) == ({7: 1}, {0: 5}, [-1, -1])
+    assert told == [({0: 5, 1: 5}, [-1, -1])]
+    Coordinator.fall_behind(shard, 2)
+    Coordinator.catch_up(shard, 2)
+    shard.fenced[7] = 3
+    pending.by_producer.clear()
+    Coordinator.cut_back(shard, 2)
+    assert (shard.fenced, pending.ends()) == ({7: 3}, {})
 
 
 # --- the books --------------------------------------------------------------------------------------------------------

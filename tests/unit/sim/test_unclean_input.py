@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,27 @@ from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.client.transaction_input import TransactionInput
 from groupsim.sim.client.transaction_output import TransactionOutput
-from groupsim.sim.model import Entry, Kill, Scenario, Slow, StartMembers
+from groupsim.sim.model import CrashAt, Entry, Kill, Scenario, Slow, StartMembers
+from groupsim.sim.protocol.messages import Api
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.protocol.offsets.transactions import PendingOffsets
-from groupsim.sim.units import S
+from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
-from tests.unit.sim.scenes import delivered, entry, everybody, lasting
-from tests.unit.sim.transactional_scenes import Readers, output, played, total
-from tests.unit.sim.unclean_scenes import BEHIND_S, BROKERS, DEAD_S, accident, broker, five_brokers, holes, replicas
+from tests.unit.sim.scenes import delivered, entry, everybody, lasting, member, simulate
+from tests.unit.sim.test_transactional_outages import instants
+from tests.unit.sim.test_transactional_records import LEVELS, counted, fates
+from tests.unit.sim.transactional_scenes import SLOW_LOG, Readers, output, played, total
+from tests.unit.sim.unclean_scenes import (
+    BEHIND_S,
+    BROKERS,
+    DEAD_S,
+    accident,
+    broker,
+    five_brokers,
+    holes,
+    replicas,
+    shard_replicas,
+)
 
 GONE = 10 * (DEAD_S - BEHIND_S)
 """Ten records a second of the first partition, while its follower was away."""
@@ -58,7 +73,7 @@ def test_of_records_that_nobody_had_read_there_is_no_output(readers: Readers) ->
     found = delivered(played(input_cut_back(killed_from(25, 15))))
     assert found["loss", "truncated log"] == pytest.approx(GONE, abs=2)
     for level in ("read_committed", "read_uncommitted"):
-        assert found["output loss", level] == found["output loss, truncated input", level] == len(holes(readers, 0))
+        assert found["output loss", level] == found["output loss (truncated input)", level] == len(holes(readers, 0))
     assert len(holes(readers, 0)) == found["loss", "truncated log"]
 
 
@@ -71,7 +86,7 @@ def test_a_transaction_that_is_open_meanwhile_is_committed_with_what_it_has(
     found = delivered(result)
     gone = [one for position in range(4) for one in holes(readers, position)]
     assert len(gone) > 100
-    assert found["output loss, truncated input", "read_committed"] == len(gone) == found["loss", "truncated log"]
+    assert found["output loss (truncated input)", "read_committed"] == len(gone) == found["loss", "truncated log"]
     assert set(readers.counts().values()) == {1}
 
 
@@ -82,13 +97,38 @@ def test_a_transaction_that_is_aborted_is_read_again_as_far_as_it_is_there(reade
     assert total(result, "aborted") > 0
     gone = sum(len(holes(readers, position)) for position in range(4))
     assert len(holes(readers, 0)) == pytest.approx(GONE, abs=2)
-    assert found["output loss, truncated input", "read_committed"] == gone > found["loss", "truncated log"]
+    assert found["output loss (truncated input)", "read_committed"] == gone > found["loss", "truncated log"]
     assert set(readers.counts().values()) == {1}
 
 
 @pytest.mark.parametrize("faults", [(), (SLOW, *NO_COORDINATOR, killed_from(39.8, 2))])
 def test_both_fidelities_agree(faults: tuple[Entry, ...]) -> None:
     assert not differences(input_cut_back(*faults), 1, check=False)
+
+
+def test_what_is_committed_late_is_behind_what_is_gone(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member dies when its transaction is decided, the group's broker before the marker is there.
+
+    The marker comes when somebody else leads the offsets partition, later than the input has another leader.
+    """
+    more = {"count": 1, "cluster": SLOW_LOG, "unclean": ("t",)}
+    lost = (SLOW, *accident(*replicas(five_brokers(**more), "t", 0)))
+    ends = instants(monkeypatch, "receive", Api.END_TXN)
+    played(five_brokers(*lost, **more))
+    at = next(time for time in ends if time > (DEAD_S + 1) * S)
+    crash = entry(at - 500 * MS, CrashAt(target=member(0), point="after_end_txn", down=lasting(2 * S)))
+    dead = entry(at + 10 * MS, Kill(target=broker(shard_replicas(five_brokers(), "g")[0]), down=lasting(30 * S)))
+    played(five_brokers(*lost, crash, dead, **more))
+    assert len(holes(readers, 0)) == pytest.approx(GONE, abs=2)
+    assert set(readers.counts().values()) == {1}
+
+
+@pytest.mark.parametrize("faults", [(SLOW,), (SLOW, *NO_COORDINATOR, killed_from(39.8, 2))])
+def test_each_record_is_told_as_the_logs_have_it(readers: Readers, faults: tuple[Entry, ...]) -> None:
+    """``data: exact``, under the watch over invariants."""
+    found = fates(simulate(replace(input_cut_back(*faults), data="exact")))
+    for level, is_committed in LEVELS.items():
+        assert counted(found, level) == readers.counts(is_committed=is_committed)
 
 
 def test_input_and_output_may_go_back_together(readers: Readers) -> None:
@@ -99,7 +139,7 @@ def test_input_and_output_may_go_back_together(readers: Readers) -> None:
         entry(at, verb, f"{number}") for number, (at, verb) in enumerate(timeline)
     )  # fmt: skip
     found = delivered(played(five_brokers(*timeline, unclean=("t", "out"))))
-    named = [found.get((f"output loss, {why}", "read_committed"), 0) for why in ("unclean", "truncated input")]
+    named = [found.get((f"output loss ({why})", "read_committed"), 0) for why in ("unclean", "truncated input")]
     assert min(named) > 0
     assert found["output loss", "read_committed"] == sum(named)
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from groupsim.sim.books.output_history import OutputHistory
 from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
 from groupsim.sim.cluster.output_log import OutputLog
+from groupsim.sim.cluster.output_partitions import OutputPartitions
 from groupsim.sim.model import ElectLeaders, Scenario
 from groupsim.sim.protocol.messages import Api, Error
-from groupsim.sim.protocol.producer.batches import Origin, RecordBatch
+from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch
 from groupsim.sim.protocol.transactions.messages import WriteTxnMarkers
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences
-from tests.unit.sim.scenes import delivered, entry, rows
+from tests.unit.sim.scenes import delivered, entry, rows, simulate
 from tests.unit.sim.test_transactional_outages import instants
+from tests.unit.sim.test_transactional_records import LEVELS, counted, fates
 from tests.unit.sim.transactional_scenes import Readers, answers, played, total
 from tests.unit.sim.unclean_scenes import DEAD_S, accident, five_brokers, holes, replicas
 
@@ -42,7 +46,7 @@ def test_what_was_committed_is_lost_by_its_name(readers: Readers) -> None:
     missing = sum(len(holes(readers, position)) for position in range(4))
     assert missing == pytest.approx(LOST, abs=10)
     for level in ("read_committed", "read_uncommitted"):
-        assert found["output loss", level] == found["output loss, unclean", level] == missing
+        assert found["output loss", level] == found["output loss (unclean)", level] == missing
     assert not [one for one in found if one[0].startswith("output duplicate")]
     assert total(result, "aborted") == 0, "no producer has heard of it"
     assert [at for at in range(4) if holes(readers, at)] == [0, 2], "partitions that go to the first one of the output"
@@ -72,7 +76,7 @@ def test_an_unclean_election_can_be_asked_for(readers: Readers) -> None:
     made = five_brokers(*accident(*replicas(five_brokers(), "out", 0)), asked)
     made = replace(made, topics=tuple(replace(one, unclean_leader_election=False) for one in made.topics))
     found = delivered(played(made))
-    assert found["output loss, unclean", "read_committed"] == pytest.approx(LOST, abs=10)
+    assert found["output loss (unclean)", "read_committed"] == pytest.approx(LOST, abs=10)
     assert sum(len(holes(readers, position)) for position in range(4)) == found["output loss", "read_committed"]
 
 
@@ -87,8 +91,15 @@ def test_a_batch_whose_predecessor_is_gone_is_out_of_order(readers: Readers, mon
     assert answers(result, "Produce")["OUT_OF_ORDER_SEQUENCE_NUMBER"] == 1
     assert total(result, "aborted") == 1
     found = delivered(result)
-    assert found["output loss", "read_committed"] == found["output loss, unclean", "read_committed"]
+    assert found["output loss", "read_committed"] == found["output loss (unclean)", "read_committed"]
     assert len(holes(readers, 0)) == found["output loss", "read_committed"]
+
+
+def test_each_record_is_told_as_the_logs_have_it(readers: Readers) -> None:
+    """``data: exact``, under the watch over invariants."""
+    found = fates(simulate(replace(the_one_behind_leads(), data="exact")))
+    for level, is_committed in LEVELS.items():
+        assert counted(found, level) == readers.counts(is_committed=is_committed)
 
 
 # --- one log ----------------------------------------------------------------------------------------------------------
@@ -216,4 +227,38 @@ def test_figures_go_on_at_the_log_that_lacks_something() -> None:
     log.show_again((30, 0))
     figures = history.figures(100)["out", 0]
     assert figures[:3] == (2, 0, 0)
-    assert (figures.blocked_us, figures.blocked_us_max) == (10 + 70, 90)
+    assert (figures.blocked_us, figures.blocked_us_max) == (10 + 70, 70)
+
+
+def test_who_waits_for_a_transaction_goes_on_waiting_at_a_log_that_lacks_something_else() -> None:
+    history, books = OutputHistory(), TransactionBooks()
+    books.begin(ProducerLife("m", 1, "x"))
+    log = OutputLog("g", books, 2, partial(history.note, ("out", 0)))
+    write(log, 10, 0, 0)
+    write(log, 20, 0, 2, sequence=2)
+    log.cut(15, is_unclean=True)
+    history.begin_anew(("out", 0), 30)
+    log.show_again((30, 0))
+    assert history.figures(100)["out", 0][4:] == (90, 90)
+
+
+def test_a_request_for_several_leaders_hears_that_one_of_them_lacks_its_batch(books: TransactionBooks) -> None:
+    """It is not taken for acknowledged when the log is as long again, with what another producer has written."""
+    told, moment = list[Error](), SimpleNamespace(now=10, moment=(10, 0), at=lambda *_: SimpleNamespace(drop=list))
+    catalog: Any = SimpleNamespace(leader_of=lambda _, number: number, unreadable={("out", 1)})
+    groups: Any = {"g": SimpleNamespace(books=SimpleNamespace(transactions=books))}
+    up: Any = {node: SimpleNamespace(is_up=True) for node in (0, 1)}
+    env, readers = cast(Any, moment), cast(Any, SimpleNamespace(arrivals={}))
+    logs = OutputPartitions(env, catalog, groups, up, 2, 0, lambda _, error, __: told.append(error), readers)
+    batches = [(("out", number), RecordBatch(2, 7, 0, 0, True), (Origin(number, 0, 2),)) for number in (0, 1)]
+    exchange: Any = SimpleNamespace(connection=SimpleNamespace(node=0), body=Produce("x", tuple(batches), S))
+    for partition, _, _ in batches:
+        logs.of(partition, "g").log.verified(7)
+    logs.append(exchange)
+    assert told == [], "the second partition has followers that do not follow"
+    logs.cut(("out", 1), 5, is_unclean=False)
+    catalog.unreadable.clear()
+    logs.logs["out", 1].log.verified(8)
+    logs.logs["out", 1].append(20, RecordBatch(2, 8, 0, 0, True), "x", (Origin(1, 2, 4),))
+    logs.changed([("out", 1)])
+    assert told == [Error.NOT_LEADER_OR_FOLLOWER]
