@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,16 +12,15 @@ from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.client.transaction_input import TransactionInput
 from groupsim.sim.client.transaction_output import TransactionOutput
-from groupsim.sim.model import CrashAt, Entry, Kill, Scenario, Slow, StartMembers
-from groupsim.sim.protocol.messages import Api
+from groupsim.sim.model import Entry, Kill, Scenario, Slow, StartMembers
+from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
 from groupsim.sim.protocol.offsets.transactions import PendingOffsets
-from groupsim.sim.units import MS, S
+from groupsim.sim.units import S
 from tests.support.fidelity import differences
-from tests.unit.sim.scenes import delivered, entry, everybody, lasting, member, simulate
-from tests.unit.sim.test_transactional_outages import instants
+from tests.unit.sim.scenes import delivered, entry, everybody, lasting, simulate
 from tests.unit.sim.test_transactional_records import LEVELS, counted, fates
-from tests.unit.sim.transactional_scenes import SLOW_LOG, Readers, output, played, total
+from tests.unit.sim.transactional_scenes import Readers, output, played, total
 from tests.unit.sim.unclean_scenes import (
     BEHIND_S,
     BROKERS,
@@ -30,7 +30,6 @@ from tests.unit.sim.unclean_scenes import (
     five_brokers,
     holes,
     replicas,
-    shard_replicas,
 )
 
 GONE = 10 * (DEAD_S - BEHIND_S)
@@ -106,21 +105,17 @@ def test_both_fidelities_agree(faults: tuple[Entry, ...]) -> None:
     assert not differences(input_cut_back(*faults), 1, check=False)
 
 
-def test_what_is_committed_late_is_behind_what_is_gone(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A member dies when its transaction is decided, the group's broker before the marker is there.
+def test_the_coordinator_of_the_group_is_told_what_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A marker that comes late commits what is pending behind that."""
+    told, skip = list[list[int]](), PendingOffsets.skip
 
-    The marker comes when somebody else leads the offsets partition, later than the input has another leader.
-    """
-    more = {"count": 1, "cluster": SLOW_LOG, "unclean": ("t",)}
-    lost = (SLOW, *accident(*replicas(five_brokers(**more), "t", 0)))
-    ends = instants(monkeypatch, "receive", Api.END_TXN)
-    played(five_brokers(*lost, **more))
-    at = next(time for time in ends if time > (DEAD_S + 1) * S)
-    crash = entry(at - 500 * MS, CrashAt(target=member(0), point="after_end_txn", down=lasting(2 * S)))
-    dead = entry(at + 10 * MS, Kill(target=broker(shard_replicas(five_brokers(), "g")[0]), down=lasting(30 * S)))
-    played(five_brokers(*lost, crash, dead, **more))
-    assert len(holes(readers, 0)) == pytest.approx(GONE, abs=2)
-    assert set(readers.counts().values()) == {1}
+    def spied(pending: PendingOffsets, positions: Positions, records: Callable[[int, int], int]) -> None:
+        told.append(positions.tolist())
+        skip(pending, positions, records)
+
+    monkeypatch.setattr(PendingOffsets, "skip", spied)
+    played(input_cut_back())
+    assert told == [[0]]
 
 
 @pytest.mark.parametrize("faults", [(SLOW,), (SLOW, *NO_COORDINATOR, killed_from(39.8, 2))])
