@@ -264,12 +264,21 @@ def unclean(*, topic: str = "", cluster: bool = False, elect: list[str] | None =
         unclean(cluster=True),
         unclean(elect=["out"]),
         unclean(elect=[]),
+        unclean(elect=["__transaction_state", "__consumer_offsets"]),
         unclean(topic="t", topics=["out"]),
         unclean(elect=["t"], topics=["out"]),
     ],
 )
 def test_leaders_that_lack_something_may_be_elected(given: dict[str, Any]) -> None:
     assert len(load(given).groups) >= 1
+
+
+def test_a_cluster_without_transactions_has_no_topic_of_theirs() -> None:
+    given = unclean(elect=["t", "__transaction_state"])
+    plain = {key: one for key, one in given["groups"]["g"].items() if key != "produces"}
+    text = refusal({**given, "groups": {"g": plain}})
+    assert "elect_leaders.topics[1]" in text
+    assert "there is no topic of that name" in text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from groupsim.sim.books.transactions import Output, ProducerLife, TransactionBooks
 from groupsim.sim.cluster.coordinator import Coordinator
 from groupsim.sim.cluster.log import GroupLog
+from groupsim.sim.cluster.transaction_markers import TransactionMarkers
 from groupsim.sim.cluster.watermark import Watermark
 from groupsim.sim.config import BrokerConfig, TransactionConfig
 from groupsim.sim.model import ElectLeaders, Entry, Kill, Scenario, StartMembers
@@ -146,6 +147,15 @@ def test_a_replica_has_the_offsets_and_the_epochs_that_there_were_when_it_fell_b
     pending.by_producer.clear()
     Coordinator.cut_back(shard, 2)
     assert (shard.fenced, pending.ends()) == ({7: 3}, {})
+
+
+def test_an_offsets_partition_refuses_markers_of_an_epoch_that_is_over() -> None:
+    shard: Any = SimpleNamespace(fenced={7: 5}, groups={})
+    markers: Any = SimpleNamespace(_coordinators={3: shard})
+    written = [
+        TransactionMarkers._end_offsets(markers, 3, WriteTxnMarkers("x", 7, epoch, True, ())) for epoch in (4, 5, 6)
+    ]
+    assert (written, shard.fenced) == ([False, True, True], {7: 6})
 
 
 # --- the books --------------------------------------------------------------------------------------------------------

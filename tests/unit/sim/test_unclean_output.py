@@ -207,6 +207,13 @@ def test_a_batch_that_is_gone_before_its_transaction_is_committed_is_lost(books:
     assert log.log.end == 1, "a marker that ends nothing"
 
 
+def test_a_marker_of_an_epoch_that_is_over_is_refused(books: TransactionBooks) -> None:
+    log = new_log(books)
+    write(log, 10, 4, 0)
+    assert not log.mark(20, WriteTxnMarkers("x", 7, 3, True, ()))
+    assert log.mark(20, WriteTxnMarkers("x", 7, 5, True, ()))
+
+
 def test_a_clean_election_takes_back_nothing_that_is_committed(books: TransactionBooks) -> None:
     log = new_log(books)
     write(log, 10, 0, 0)
