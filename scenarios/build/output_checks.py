@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from groupsim.scenarios.build.configurations import Configured, configurations
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
-from groupsim.scenarios.kafka.broker_config import UNCLEAN, is_unclean, retention_us
+from groupsim.scenarios.kafka.broker_config import retention_us
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
-from groupsim.scenarios.schema.verbs import ElectLeadersFile, SetRateFile, SubscribeFile
+from groupsim.scenarios.schema.verbs import SetRateFile, SubscribeFile
 from groupsim.sim.model import Subscription
 from groupsim.sim.units import FOREVER, MS
 
@@ -20,10 +20,6 @@ _LOOP = "what it produces comes back to it: loops of groups are not modelled"
 _ZOOKEEPER = "consumers at ZooKeeper know no transactions: that they read output is not modelled"
 _AGED = "groups that read output are not modelled together with groups that begin aged"
 _DELETED = "is over before the run is: that what a group reads of another one's output is deleted is not modelled"
-_UNCLEAN = (
-    "an unclean election takes back what readers have been shown: that a group reads what another one produces (here"
-    " {topic}) is not modelled together with that"
-)
 _LEVELS = "members of a group that reads output have one isolation.level, from the start on: others are not modelled"
 
 
@@ -43,7 +39,6 @@ def check_output_use(file: ScenarioFile, outputs: Mapping[str, str]) -> Iterator
             for reason in _refusals(file, key, {outputs[topic]} | _upstream(read, outputs[topic])):
                 yield place, f"reads {topic}, which a group produces to: {reason}", topic
     yield from _other_levels(file, read)
-    yield from _unclean(file, [topic for topic, key in outputs.items() if any(key in keys for keys in read.values())])
     yield from _deleted(file, {one for keys in read.values() for one in keys}, outputs)
     for position, entry in enumerate(file.timeline):
         if isinstance(entry.body, SetRateFile) and entry.body.topic in outputs:
@@ -86,19 +81,6 @@ def _deleted(file: ScenarioFile, upstream: set[str], outputs: Mapping[str, str])
             kept_us = retention_us(spec.config, file.cluster.config, file.horizon)
             if kept_us < FOREVER:
                 yield ("topics", topic, "config", "retention.ms"), _DELETED, kept_us // MS
-
-
-def _unclean(file: ScenarioFile, topics: Sequence[str]) -> Iterator[Finding]:
-    """Outputs that are read, and of which a leader may be elected that lacks some."""
-    for topic in (one for one in topics if one in file.topics):
-        config = file.topics[topic].config
-        if is_unclean(config, file.cluster.config):
-            place: Place = ("topics", topic, "config", UNCLEAN) if UNCLEAN in config else ("cluster", "config", UNCLEAN)
-            yield place, _UNCLEAN.format(topic=topic), True
-    for position, entry in enumerate(file.timeline):
-        if isinstance(entry.body, ElectLeadersFile) and entry.body.election == "unclean":
-            for topic in [one for one in topics if one in (entry.body.topics or topics)]:
-                yield ("timeline", position, entry.verb, "election"), _UNCLEAN.format(topic=topic), "unclean"
 
 
 def _level(one: Configured) -> str:

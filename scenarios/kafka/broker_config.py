@@ -137,16 +137,16 @@ _VERIFIED: Final = "transaction.partition.verification.enable"
 _BALANCES: Final = "auto.leader.rebalance.enable"
 _CLEANS: Final = "log.cleaner.enable"
 _MIN_INSYNC: Final = "min.insync.replicas"
-UNCLEAN: Final = "unclean.leader.election.enable"
+_UNCLEAN: Final = "unclean.leader.election.enable"
 SELECTOR: Final = "replica.selector.class"
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 """The only class of Kafka's own: without it everybody reads from leaders (``ReplicaManager``, 4.4)."""
 
 MODELLED_BROKER: Final = frozenset(
     {*_FIELDS, *_LOG_RETENTION, *_CLUSTER_FIELDS, *_TRANSACTION_FIELDS, ASSIGNORS, POLICY, PROTOCOLS, _CHECK, _BALANCES,
-     _CLEANS, UNCLEAN, _VERIFIED, SELECTOR, "default.replication.factor"}
+     _CLEANS, _UNCLEAN, _VERIFIED, SELECTOR, "default.replication.factor"}
 )  # fmt: skip
-MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, UNCLEAN})
+MODELLED_TOPIC: Final = frozenset({"retention.ms", _MIN_INSYNC, _UNCLEAN})
 
 
 def resolved_broker(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def min_insync(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> int:
 
 def is_unclean(topic: Mapping[str, Any], broker: Mapping[str, Any]) -> bool:
     """A topic's ``unclean.leader.election.enable``: its own, else the broker's."""
-    return bool(topic.get(UNCLEAN, broker.get(UNCLEAN, False)))
+    return bool(topic.get(_UNCLEAN, broker.get(_UNCLEAN, False)))
 
 
 def unknown_to_coordinator(version: str, config: Mapping[str, Value]) -> list[str]:

@@ -54,6 +54,8 @@ class OutputLog:
         All that is in it, in the order of offsets.
     show : callable or None
         Is told when readers may see more; None: no group reads it.
+    hide : callable or None
+        Is told how much of ``written`` is kept, before the rest goes.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class OutputLog:
         self.log = PartitionLog()
         self.written: list[WrittenBatch | WrittenMarker] = []
         self.show: Callable[[OutputLog], None] | None = None
+        self.hide: Callable[[OutputLog, int], None] | None = None
         self._books = books
         self._version = version
         self._shown = 0
@@ -130,6 +133,8 @@ class OutputLog:
         gone = self.written[len(kept) :]
         if not gone:
             return False
+        if self.hide is not None:
+            self.hide(self, len(kept))
         was_undecided = {id(one) for batches in self._undecided.values() for one in batches}
         for one in gone:
             if isinstance(one, WrittenBatch) and one.output.transaction is not None:

@@ -83,6 +83,7 @@ class OutputPartitions:
             log = self.logs[partition] = OutputLog(group, books, self._version, note)
             if partition[0] in self._readers.arrivals:
                 log.show = partial(self._readers.show, partition)
+                log.hide = partial(self._readers.hide, partition)
         return self.logs[partition]
 
     # --- who leads ----------------------------------------------------------------------------------------------------
@@ -154,16 +155,20 @@ class OutputPartitions:
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
-    def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> None:
-        """Somebody leads who lacks what was written after that; who waits for some of it will be told so."""
+    def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> dict[str, int]:
+        """Somebody leads who lacks what was written after that; who waits for some of it will be told so.
+
+        How many records are gone that readers of each isolation level have been shown; none where nobody reads.
+        """
         if partition not in self.logs:
-            return
+            return {}
         log = self.logs[partition]
         if log.cut(after_us, is_unclean=is_unclean):
             self._history.begin_anew(partition, self._env.now)
             log.show_again(self._env.moment)
         for one in self._waiting:
             one.is_lost |= one.ends.get(partition, 0) > log.log.end
+        return self._readers.hidden()
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""

@@ -19,12 +19,13 @@ from groupsim.sim import Result
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.coordinator import partition_for
 from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
-from groupsim.sim.config import BrokerConfig, TransactionConfig
+from groupsim.sim.config import BrokerConfig, ClientConfig, TransactionConfig
 from groupsim.sim.model import Broker, ElectLeaders, Entry, Kill, Scenario, StartMembers, Target
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import FOREVER, MS, S
 from tests.property.test_exactly_once import faults
 from tests.support.fidelity import differences
+from tests.unit.sim.chained_scenes import COMMITTED, UNCOMMITTED, reader
 from tests.unit.sim.scenes import delivered, entry, everybody
 from tests.unit.sim.transactional_scenes import JITTER, SLOW_LOG, Readers, played, producing, transform
 
@@ -165,15 +166,21 @@ def test_each_input_is_once_in_the_output_or_twice_or_never_by_a_name(
         check(played(made), readers)
 
 
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     happened=st.lists(accidents(), min_size=1, max_size=2),
     asked=st.lists(elections(), max_size=2, unique_by=lambda one: one.id),
     others=st.lists(faults(), max_size=2, unique_by=lambda one: one.id),
     more=runs(),
+    client=st.sampled_from([None, COMMITTED, UNCOMMITTED]),
 )
 def test_both_fidelities_agree(
-    happened: list[tuple[str, int, list[int]]], asked: list[Entry], others: list[Entry], more: dict[str, Any]
-) -> None:
-    note(str((happened, asked, others, more)))
-    assert not differences(scenario(happened, [*asked, *others], more), 1, check=False)
+    happened: list[tuple[str, int, list[int]]], asked: list[Entry], others: list[Entry], more: dict[str, Any],
+    client: ClientConfig | None,
+) -> None:  # fmt: skip
+    """With a group that reads the output, and without."""
+    note(str((happened, asked, others, more, client)))
+    made = scenario(happened, [*asked, *others], more)
+    if client is not None:
+        made = replace(made, groups=(*made.groups, reader(client=client)))
+    assert not differences(made, 1, check=False)

@@ -267,6 +267,9 @@ def unclean(*, topic: str = "", cluster: bool = False, elect: list[str] | None =
         unclean(elect=["__transaction_state", "__consumer_offsets"]),
         unclean(topic="t", topics=["out"]),
         unclean(elect=["t"], topics=["out"]),
+        unclean(topic="out", topics=["out"]),
+        unclean(cluster=True, topics=["out"]),
+        unclean(elect=[], topics={"pattern": "o.*"}),
     ],
 )
 def test_leaders_that_lack_something_may_be_elected(given: dict[str, Any]) -> None:
@@ -279,18 +282,3 @@ def test_a_cluster_without_transactions_has_no_topic_of_theirs() -> None:
     text = refusal({**given, "groups": {"g": plain}})
     assert "elect_leaders.topics[1]" in text
     assert "there is no topic of that name" in text
-
-
-@pytest.mark.parametrize(
-    ("given", "place"),
-    [
-        (unclean(topic="out", topics=["out"]), f"topics.out.config[{UNCLEAN}]"),
-        (unclean(cluster=True, topics=["out"]), f"cluster.config[{UNCLEAN}]"),
-        (unclean(elect=["out"], topics=["out"]), "timeline[elect_leaders-1].elect_leaders.election"),
-        (unclean(elect=[], topics={"pattern": "o.*"}), "timeline[elect_leaders-1].elect_leaders.election"),
-    ],
-)
-def test_but_not_of_output_that_another_group_reads(given: dict[str, Any], place: str) -> None:
-    text = refusal(given)
-    assert "takes back what readers have been shown" in text
-    assert place in text
