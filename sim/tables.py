@@ -163,7 +163,10 @@ DELIVERY: Final = MappingProxyType({"group": TEXT, "kind": TEXT, "cause": TEXT, 
 """Records read twice (``duplicate``) or never (``loss``), by cause.
 
 ``output duplicate`` and ``output loss``: input records of which an output topic has more than one record, or none, for
-readers of the isolation level that is the cause.
+readers of the isolation level that is the cause. Of these, ``output loss (unclean)``: there was one, which is in no log
+any more, or whose transaction nobody decides, because of an unclean election; ``output loss (truncated input)``: the
+input was in no log any more before any was committed; ``output duplicate (unclean)``: made or shown again because of an
+unclean election of the output, of the offsets or of ``__transaction_state``.
 """
 
 EVENTS: Final = MappingProxyType({"group": TEXT, "time_us": INT, "entry": TEXT, "verb": TEXT, "target": TEXT})

@@ -9,6 +9,7 @@ from groupsim.analysis.data.metrics import SECONDS, number
 from groupsim.analysis.stats.runs import Row
 
 _LEVELS: Final = ("read_committed", "read_uncommitted")
+_LACKED: Final = ("output duplicate (unclean)", "output loss (unclean)", "output loss (truncated input)")
 
 
 def output_lines(output: Iterable[Row], delivery: Sequence[Row], runs: int) -> list[str]:
@@ -46,7 +47,13 @@ def _seen(group: str, level: str, delivery: Sequence[Row], runs: int) -> str:
         number(sum(_records(group, kind, level, row) for row in delivery) / runs)
         for kind in ("output duplicate", "output loss")
     )
-    return f"{twice} input records twice and {never} never"
+    return f"{twice} input records twice and {never} never{_named(group, level, delivery, runs)}"
+
+
+def _named(group: str, level: str, delivery: Sequence[Row], runs: int) -> str:
+    """How many of these a new leader is to blame for, of the output, the input or the offsets; empty: none."""
+    records = sum(_records(group, kind, level, row) for kind in _LACKED for row in delivery)
+    return f" ({number(records / runs)} of these since a new leader lacked something)" if records else ""
 
 
 def _records(group: str, kind: str, level: str, row: Row) -> int:

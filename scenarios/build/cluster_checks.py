@@ -26,6 +26,7 @@ from groupsim.sim.model import Target
 _BROKER_VERBS: Final = ("kill", "close", "start", "restart", "rolling_restart", "cut")
 """Verbs that brokers know."""
 _OFFSETS: Final = "__consumer_offsets"
+_TRANSACTIONS: Final = "__transaction_state"
 
 
 def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
@@ -45,8 +46,7 @@ def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
         elif isinstance(entry.body, ReassignFile):
             yield from _check_reassignment(file, entry.body, place)
         elif isinstance(entry.body, ElectLeadersFile):
-            for number, name in enumerate(entry.body.topics):
-                yield from _check_topic(file, name, (*place, "topics", number))
+            yield from _check_election(file, entry.body, place)
 
 
 def is_about_brokers(file: ScenarioFile, entry: EntryFile, place: Place) -> bool:
@@ -128,6 +128,13 @@ def _check_reassignment(file: ScenarioFile, body: ReassignFile, place: Place) ->
     if body.partitions[-1] >= count:
         message = f"{body.topic} has {count} partitions, 0 to {count - 1}"
         yield (*place, "partitions"), message, format_indices(body.partitions)
+
+
+def _check_election(file: ScenarioFile, body: ElectLeadersFile, place: Place) -> Iterator[Finding]:
+    has_transactions = any(group.produces is not None for group in file.groups.values())
+    for number, name in enumerate(body.topics):
+        if name != _TRANSACTIONS or not has_transactions:
+            yield from _check_topic(file, name, (*place, "topics", number))
 
 
 def _check_topic(file: ScenarioFile, name: str, place: Place) -> Iterator[Finding]:

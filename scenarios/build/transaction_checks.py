@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupsim.scenarios.build.output_checks import check_output_use
 from groupsim.scenarios.build.problems import Finding
 from groupsim.scenarios.files.yaml_text import Place
-from groupsim.scenarios.kafka.broker_config import is_unclean, transaction_config
+from groupsim.scenarios.kafka.broker_config import transaction_config
 from groupsim.scenarios.kafka.producer_config import producer_refusals
 from groupsim.scenarios.schema.groups import GroupFile
 from groupsim.scenarios.schema.produces import ProducesFile
@@ -17,7 +17,6 @@ from groupsim.scenarios.schema.targets import format_target
 from groupsim.sim.units import MS
 
 NO_RATE = PerPartition(per_partition=0.0)
-_UNCLEAN = "transactions are not modelled together with unclean elections"
 _AUTO_COMMIT = (
     "must be false in a group that produces: what auto-commit commits is in no transaction"
     " (KafkaProducer.sendOffsetsToTransaction)"
@@ -41,8 +40,6 @@ def check_transactions(file: ScenarioFile) -> Iterator[Finding]:
         if entry.verb == "crash_at" and file.group_key(entry.body.target.name) not in producing:
             message = "there is no producer here; crash_at is for groups that produce: its points are a transaction's"
             yield (*place, "target"), message, format_target(entry.body.target)
-        if producing and getattr(entry.body, "election", "") == "unclean":
-            yield (*place, "election"), _UNCLEAN, "unclean"
 
 
 def _check_output(file: ScenarioFile, key: str, group: GroupFile, produces: ProducesFile) -> Iterator[Finding]:
@@ -52,8 +49,6 @@ def _check_output(file: ScenarioFile, key: str, group: GroupFile, produces: Prod
         return
     if file.topics[produces.to].rate != NO_RATE:
         yield place, "the topic has a rate of its own: what a group produces to has none", produces.to
-    if is_unclean(file.topics[produces.to].config, file.cluster.config):
-        yield place, f"{_UNCLEAN}: unclean.leader.election.enable is true for this topic", produces.to
     others = [name for name, one in file.groups.items() if one.produces is not None and one.produces.to == produces.to]
     if len(others) > 1 or group.count > 1:
         yield place, "is for one group alone", produces.to

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.portions import portions
 from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.protocol.transactions.messages import TopicPartition
 
 Column = NDArray[np.int64]
 MARKER: Final = 0
@@ -44,6 +45,13 @@ class OutputFigures(NamedTuple):
     blocked_us: int
     blocked_us_max: int
 
+    def after(self, former: OutputFigures) -> OutputFigures:
+        """Of a log that has begun anew: what it has come to, and what readers have waited for in all."""
+        return self._replace(
+            lag_max=max(self.lag_max, former.lag_max), blocked_us=self.blocked_us + former.blocked_us,
+            blocked_us_max=max(self.blocked_us_max, former.blocked_us_max),
+        )  # fmt: skip
+
 
 NOTHING_WRITTEN = OutputFigures(0, 0, 0, 0, 0, 0)
 
@@ -67,30 +75,57 @@ class _Block(NamedTuple):
 
 
 class OutputHistory:
-    """Of all output partitions of a cluster, each of which has a place."""
+    """Of all output partitions of a cluster. A log that lacks what readers have seen begins anew, at another place."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, ...]] = []
         self._blocks: list[_Block] = []
+        self._places: dict[TopicPartition, int] = {}
+        self._of: list[TopicPartition] = []
+        """The partition of each place."""
+        self._ended_us: dict[int, int] = {}
+        """Places whose log has begun anew -> when."""
 
-    def note(self, place: int, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
+    def place_of(self, partition: TopicPartition) -> int:
+        """Where a partition is."""
+        if partition not in self._places:
+            self._places[partition] = len(self._of)
+            self._of.append(partition)
+        return self._places[partition]
+
+    def begin_anew(self, partition: TopicPartition, now: int) -> None:
+        """What readers have been shown of a partition so far is over; what its log has is noted again."""
+        self._ended_us[self._places.pop(partition)] = now
+        self.place_of(partition)
+
+    def note(self, partition: TopicPartition, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
         """A batch, or a `MARKER`, is committed now, and was written then."""
-        self._rows.append((place, *moment, written_us, producer_id, records))
+        self._rows.append((self.place_of(partition), *moment, written_us, producer_id, records))
 
     def note_all(self, place: Column, time: Column, key: Column, producer_id: Column, records: Column) -> None:
         """`note`, of many that are committed when they are written. Shapes (n,), n > 0."""
         self._blocks.append(_Block.of(place, time, key, time, producer_id, records))
 
-    def figures(self, horizon: int) -> dict[int, OutputFigures]:
-        """Of each place that has been written to."""
+    def figures(self, horizon: int) -> dict[TopicPartition, OutputFigures]:
+        """Of each partition that has been written to."""
+        found, by_place = dict[TopicPartition, OutputFigures](), self._figures(horizon)
+        for place, partition in enumerate(self._of):
+            figures = by_place.get(place, NOTHING_WRITTEN)
+            found[partition] = figures.after(found[partition]) if partition in found else figures
+        return found
+
+    def _figures(self, horizon: int) -> dict[int, OutputFigures]:
+        """Of each place."""
         rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS)
         blocks = [*self._blocks, _Block.of(*rows.T)] if self._rows else self._blocks
         figures: dict[int, OutputFigures] = {}
+        until_us = np.full(len(self._of), horizon, np.int64)
+        until_us[[*self._ended_us]] = [*self._ended_us.values()]
         for first, end in portions(_ends(blocks), _AT_ONCE):
             parts = zip(*(block.part(first, end) for block in blocks), strict=True)
             found = [np.concatenate(columns) for columns in parts]
             order = _order(*found[:3])
-            figures |= _Ordered([column[order] for column in found], horizon).figures()
+            figures |= _Ordered([column[order] for column in found], until_us).figures()
         return figures
 
 
@@ -116,11 +151,11 @@ def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:
 class _Ordered:
     """Rows in the order of places and offsets; indices of rows stand for moments."""
 
-    def __init__(self, columns: Sequence[Column], horizon: int) -> None:
-        self._place, time, self._key, self._written_us, self._producer, self._records = columns
-        self._time = np.append(time, horizon)
+    def __init__(self, columns: Sequence[Column], until_us: Column) -> None:
+        self._place, self._time, self._key, self._written_us, self._producer, self._records = columns
         is_first = np.append(True, self._place[1:] != self._place[:-1])
         self._begins = np.flatnonzero(is_first)
+        self._until_us = until_us[self._place[self._begins]]
         self._ends = np.append(self._begins[1:], len(self._place))
         """After the last row of each place."""
         written = np.cumsum(np.maximum(self._records, 1))
@@ -153,7 +188,8 @@ class _Ordered:
         blocked, waited = np.zeros(len(self._ends), np.int64), np.zeros(len(self._ends), np.int64)
         if self._opened.size:
             where = np.searchsorted(self._ends, self._opened, side="right")
-            stable_us = self._time[np.where(self._stable == self._ends[where], len(self._place), self._stable)]
+            is_stable = self._stable < self._ends[where]
+            stable_us = np.where(is_stable, self._time[np.where(is_stable, self._stable, 0)], self._until_us[where])
             np.maximum.at(waited, where, stable_us - self._written_us[self._opened])
             begins = np.append(True, self._stable[:-1] <= self._opened[1:])
             last = np.append(np.flatnonzero(begins)[1:] - 1, len(begins) - 1)
@@ -179,5 +215,5 @@ class _Ordered:
 
     def _is_counted(self) -> NDArray[np.bool_]:
         """Rows after which readers can look: the last of those that are committed together."""
-        same = [column[1:] == column[:-1] for column in (self._place, self._time[:-1], self._key)]
+        same = [column[1:] == column[:-1] for column in (self._place, self._time, self._key)]
         return np.append(~np.logical_and.reduce(same), True)

@@ -52,6 +52,10 @@ class Truncation:
         skipped: Offsets = np.minimum(self.records, np.maximum(self.end - at, 0))
         return skipped
 
+    def skipped_from(self, index: int, at: int) -> int:
+        """How far somebody gets ahead who has got to ``at`` in the ``index``-th of them."""
+        return min(int(self.records[index]), max(int(self.end[index]) - at, 0))
+
 
 def truncation(books: GroupBooks, positions: Positions, gaps: Sequence[Gap]) -> Truncation:
     """What was produced to partitions in these stretches of time, one for each."""
@@ -66,6 +70,7 @@ def take_back(books: GroupBooks, now: int, gone: Truncation) -> None:
     offsets, positions = ledger.committed[gone.positions], gone.positions
     ledger.offsets.shift(positions, np.where(offsets >= 0, gone.skipped(offsets), 0))
     at = ledger.processed(now)[positions]
+    _tell_transactions(books, gone, offsets, at)
     if books.is_broadcast:
         for own in [delivery.frontier_of(slot) for slot, _ in books.handles.readings()]:
             _count_missed(books, gone, own[positions])
@@ -74,6 +79,13 @@ def take_back(books: GroupBooks, now: int, gone: Truncation) -> None:
         _count_missed(books, gone, at)
     begun = at >= 0
     ledger.raise_frontier(now, positions[begun], (at + gone.skipped(at))[begun])
+
+
+def _tell_transactions(books: GroupBooks, gone: Truncation, committed: Offsets, at: Offsets) -> None:
+    """Of what is gone no output is made: between what is committed and what is processed, if a transaction is open."""
+    ends = np.maximum(committed + gone.skipped(committed), at + gone.skipped(at))
+    for position, first, last in zip(gone.positions.tolist(), committed.tolist(), ends.tolist(), strict=True):
+        books.transactions.truncated(position, max(first, 0), last)
 
 
 def _count_missed(books: GroupBooks, gone: Truncation, at: Offsets) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from groupsim.assignors import Assignor
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.record import FAILED, KILLED
+from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.commits import Commits
 from groupsim.sim.client.data_connections import DataConnections
@@ -164,6 +165,10 @@ class Client(Incarnation):
     def lose_broker(self, now: int, node: int) -> None:
         """A broker's process has ended: so do connections to it."""
         self.requests.lose_broker(now, node)
+
+    def skip(self, gone: Truncation) -> None:
+        """Some of what it reads was in a log and is not any more."""
+        self.fetcher.left_behind.skip(gone)
 
     def cut(self, nodes: frozenset[int]) -> None:
         """Nothing gets through to these brokers any more."""

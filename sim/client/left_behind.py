@@ -76,7 +76,7 @@ class LeftBehind:
                 at = np.full(len(gone.positions), self.at[position])
                 if self._fails_when_truncated and gone.has_been_read(at)[index]:
                     self._diverged.add(position)
-                self.at[position] += int(gone.skipped(at)[index])
+                self.at[position] += gone.skipped_from(index, self.at[position])
 
     def seek(self, to: Mapping[int, int]) -> None:
         """Those of these that it has are read from there on."""

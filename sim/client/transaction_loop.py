@@ -19,6 +19,7 @@ import simpy
 
 from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.transactions import ProducerLife
+from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.first_record import NOTHING, FirstRecord, first_of_flow, first_of_records
 from groupsim.sim.client.in_flight import InFlight
@@ -26,13 +27,13 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.client.poll_loop import PollLoop
 from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.producer_requests import OF_GROUP, OF_TRANSACTIONS, ProducerRequests, Step, role_of
-from groupsim.sim.client.transaction_output import TransactionOutput
+from groupsim.sim.client.transaction_input import TransactionInput
+from groupsim.sim.client.transaction_output import TransactionOutput, partitions_of
 from groupsim.sim.kernel.environment import Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.errand import Errand
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.protocol.effects import Raise
 from groupsim.sim.protocol.messages import Api, Error, Positions, TxnOffsetCommit
-from groupsim.sim.protocol.producer.batches import Produce
 from groupsim.sim.protocol.transactions.messages import (
     TV2,
     AddPartitionsToTxn,
@@ -94,8 +95,7 @@ class TransactionLoop:
         """TV1: partitions of the open transaction, as the coordinator has confirmed."""
         self._owes_epoch = False
         """TV1: a batch has failed, so that its sequences are not known (``clientSideEpochBumpRequired``)."""
-        self._begun: dict[int, int] = {}
-        """Partition -> up to where it is committed: there its transaction begins."""
+        self._input = TransactionInput()
         self._error = Error.NONE
         """Why the open transaction can only be aborted."""
         self._identity = ("", -1)
@@ -147,11 +147,11 @@ class TransactionLoop:
         if loop.is_held:
             return
         self._fetcher.poll(now)
-        new = [position for position in held.tolist() if position not in self._begun]
+        new = [position for position in held.tolist() if position not in self._input.begun]
         if new:
             at = self._positions(now)
             fresh = {position: at[position] for position in new}
-            self._begun.update(fresh)
+            self._input.begun.update(fresh)
             self.output.sent.update(fresh)
             self._plan_first_send(now)
         machine = self._client.machine
@@ -162,8 +162,8 @@ class TransactionLoop:
         if not is_idle or loop.stuck_until > now or self._begins_at == (now, schedule):
             return
         at = self._positions(now)
-        if any(at.get(position, first) > first for position, first in self._begun.items()):
-            self._fetcher.pacing.note_batch(now, self._begun)
+        if any(at.get(position, first) > first for position, first in self._input.begun.items()):
+            self._fetcher.pacing.note_batch(now, self._input.begun)
             loop.hold(now)
             self._client.consumption.stand_still(now)
             self._fetcher.pass_over(now, at)
@@ -176,14 +176,14 @@ class TransactionLoop:
         """Up to where it has processed, or will have, what it reads, and what it would read if somebody led it."""
         holding = self._client.consumption.holding
         offsets = self._client.books.ledger.whole_positions(holding, now)
-        at = {one: offset for one, offset in self._fetcher.unread.items() if one in self._begun}
+        at = {one: offset for one, offset in self._fetcher.unread.items() if one in self._input.begun}
         at.update(zip(holding.partitions.tolist(), offsets.tolist(), strict=True))
         return {position: max(offset, self.output.sent.get(position, 0)) for position, offset in at.items()}
 
     def drop(self, positions: Positions) -> None:
         """Partitions are given up inside poll(): what is opened for them is aborted, and read by the next owner."""
         for position in positions.tolist():
-            begun, sent = self._begun.pop(position, 0), self.output.sent.pop(position, 0)
+            begun, sent = self._input.drop(position), self.output.sent.pop(position, 0)
             if sent > begun:
                 self._error = Error.ILLEGAL_GENERATION
 
@@ -203,7 +203,9 @@ class TransactionLoop:
         """The first record of the batch under way, of partitions of which that has some by its end."""
         client, until = self._client, schedule.next_poll(now + 1)
         ledger, processed = client.books.ledger, self._positions(until)
-        begun = {one: at for one, at in self._begun.items() if processed.get(one, -1) > at == self.output.sent[one]}
+        begun = {
+            one: at for one, at in self._input.begun.items() if processed.get(one, -1) > at == self.output.sent[one]
+        }
         if not begun:
             return NOTHING
         if isinstance(ledger, ExactLedger):
@@ -226,7 +228,7 @@ class TransactionLoop:
             return
         one = self._first_record(now, schedule)
         if one.is_done:
-            self._first = Errand(self._env, self._send({one.position: self._begun[one.position] + 1}))
+            self._first = Errand(self._env, self._send({one.position: self._input.begun[one.position] + 1}))
         else:
             self._plan_first_send(now)
 
@@ -241,21 +243,21 @@ class TransactionLoop:
 
     def _transaction(self, now: int) -> Step:
         """From the end of a batch until the thread may poll again; a killed one never gets there."""
-        target = {one: offset for one, offset in self._positions(now).items() if offset > self._begun[one]}
+        self._input.end_at(self._positions(now))
         if self._first is not None:
             yield self._first.done
             self._first = None
-        yield from self._send(target)
+        yield from self._send(self._input.target)
         yield from self._pass("before_commit")
         if self._error is Error.NONE:
-            yield from self._send_offsets(target)
+            yield from self._send_offsets()
         yield from self._pass("before_end_txn")
         is_committed = self._error is Error.NONE
         yield from self._end(is_committed=is_committed)
         self._error = Error.NONE
         if is_committed:
             self.life.took(self._env.now - now)
-            self._begun.update(target)
+            self._input.commit()
             yield from self._pass("after_commit")
         else:
             self._rewind()
@@ -270,7 +272,7 @@ class TransactionLoop:
         body = self.output.take(to)
         if body is None:
             return
-        if (yield from self._add(Api.ADD_PARTITIONS_TO_TXN, _partitions(body))) is not Error.NONE:
+        if (yield from self._add(Api.ADD_PARTITIONS_TO_TXN, partitions_of(body))) is not Error.NONE:
             return
         answer = yield from self.requests.ask(role_of(body), Api.PRODUCE, body)
         if answer.error is not Error.NONE:
@@ -303,13 +305,11 @@ class TransactionLoop:
             self._client.fail(self._env.now, Raise(error))
         yield self._env.event()
 
-    def _send_offsets(self, target: Mapping[int, int]) -> Step:
+    def _send_offsets(self) -> Step:
         """sendOffsetsToTransaction(), with what groupMetadata() said in the last poll()."""
         member_id, generation = self._identity
-        positions = np.array(sorted(target), np.int32)
         body = TxnOffsetCommit(
-            member_id, self._client.machine.instance_id, generation, positions,
-            np.array([target[one] for one in sorted(target)], np.int64), self.output.producer_id,
+            member_id, self._client.machine.instance_id, generation, *self._input.offsets(), self.output.producer_id,
             transactional_id=self._id, producer_epoch=self.output.epoch,
         )  # fmt: skip
         where = (OFFSETS_TOPIC, self._host.offsets_partition_of(self._client.group.name))
@@ -350,10 +350,15 @@ class TransactionLoop:
 
     def _rewind(self) -> None:
         """The application seeks to where the aborted transaction began."""
-        held = self._client.consumption.partitions
-        self._client.consumption.rewind(np.array([self._begun[one] for one in held.tolist()], np.int64))
-        self._fetcher.seek(self._begun)
-        self.output.sent = dict(self._begun)
+        self._input.rewind()
+        begun, held = self._input.begun, self._client.consumption.partitions
+        self._client.consumption.rewind(np.array([begun[one] for one in held.tolist()], np.int64))
+        self._fetcher.seek(begun)
+        self.output.begin_at(begun)
+
+    def skip(self, gone: Truncation) -> None:
+        """Some of what it reads was in a log and is not any more."""
+        self._input.skip(gone, self._positions(self._env.now), self.output)
 
     # --- transactions that are worked out ahead -----------------------------------------------------------------------
 
@@ -362,7 +367,7 @@ class TransactionLoop:
         """Whether all that it has processed is committed, and it stands there with all that it reads."""
         holding = self._client.consumption.holding
         at = dict(zip(holding.partitions.tolist(), holding.offset.tolist(), strict=True))
-        return self._first is None and not self._owes_epoch and at == self._begun == self.output.sent
+        return self._first is None and not self._owes_epoch and at == self._input.begun == self.output.sent
 
     @property
     def owns_id(self) -> bool:
@@ -372,7 +377,8 @@ class TransactionLoop:
     def pass_over(self, transactions: int, to: Mapping[int, int], took_us: int, took_us_max: int) -> None:
         """It has committed so many transactions that nobody has looked at, up to these offsets."""
         self.output.adopt(self.output.producer_id, self.output.epoch + transactions)
-        self._begun, self.output.sent = dict(to), dict(to)
+        self._input.begun = dict(to)
+        self.output.begin_at(to)
         self.life.took_us += took_us
         self.life.took_us_max = max(self.life.took_us_max, took_us_max)
 
@@ -386,13 +392,9 @@ class TransactionLoop:
         if schedule is None or schedule.inside_until(now) != NOT_INSIDE:
             return
         body = self.output.take(self._positions(now))
-        if body is not None and (self._version >= TV2 or _partitions(body) <= self._added):
+        if body is not None and (self._version >= TV2 or partitions_of(body) <= self._added):
             self.requests.send(role_of(body), Api.PRODUCE, body)
 
     def end(self, error: Error) -> None:
         """The application ends with this error."""
         self.life.ended_by = error.value
-
-
-def _partitions(body: Produce) -> set[TopicPartition]:
-    return {partition for partition, _, _ in body.batches}

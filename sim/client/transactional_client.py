@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.transaction_loop import TransactionLoop
 from groupsim.sim.protocol.effects import Drop, Raise
@@ -37,6 +38,11 @@ class TransactionalClient(Client):
     def _drop(self, now: int, effect: Drop) -> None:
         self.transactions.drop(effect.positions)
         self.rebalancing.drop(now, effect)
+
+    def skip(self, gone: Truncation) -> None:
+        """What transactions have been made of stays so."""
+        self.transactions.skip(gone)
+        super().skip(gone)
 
     def lose_broker(self, now: int, node: int) -> None:
         """The producer's connection ends too."""

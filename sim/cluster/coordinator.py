@@ -60,6 +60,8 @@ class Coordinator:
         As given.
     on_serving : callable
         Told its name when what is appended is committed again.
+    fenced : dict of int to int
+        Producer id -> epoch of its last marker in the partition.
     """
 
     def __init__(
@@ -74,6 +76,9 @@ class Coordinator:
         self.groups: dict[str, GroupHost] = {}
         self.is_loading = False
         self.watermark = watermark
+        self.fenced: dict[int, int] = {}
+        self._marks: dict[int, dict[int, int]] = {}
+        """Replica that follows no more -> the markers that it has."""
         loop.before_hold = self._disturb
         self.on_serving: Callable[[Name], None] = _nobody_waits
         self.resigned = env.event()
@@ -182,18 +187,27 @@ class Coordinator:
 
     def fall_behind(self, replica: int) -> None:
         """A replica of the partition has what there is now, and nothing that comes."""
+        self._marks.setdefault(replica, dict(self.fenced))
         for group in self.groups.values():
             group.log.fall_behind(replica)
+            group.offsets.pending.mark(replica)
 
     def catch_up(self, replica: int) -> None:
         """A replica of the partition has everything."""
+        self._marks.pop(replica, None)
         for group in self.groups.values():
             group.log.catch_up(replica)
+            group.offsets.pending.catch_up(replica)
 
     def cut_back(self, replica: int) -> None:
-        """A replica leads that lacks something."""
+        """A replica leads that lacks something: offsets that were committed, or that a transaction had pending."""
+        self.fenced = self._marks.pop(replica, self.fenced)
         for group in self.groups.values():
+            table, pending = group.books.ledger.offsets, group.offsets.pending
+            before = {**dict(enumerate(table.offset.tolist())), **pending.ends()}
             group.log.cut_back(replica)
+            pending.cut_back(replica)
+            group.books.transactions.commits_lost(before, table.offset.tolist())
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -115,6 +115,10 @@ class Audience(Protocol):
         """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
         ...
 
+    def transactions_lost(self, name: Name, node: int) -> None:
+        """A broker is to lead a partition of ``__transaction_state``, and may lack something."""
+        ...
+
     def partitions_changed(self, names: Iterable[tuple[str, int]]) -> None:
         """Data partitions have other leaders, or none, or can be read again (`sim.catalog.Catalog`)."""
         ...

@@ -35,6 +35,8 @@ class _Waiting:
     exchange: Exchange
     ends: dict[TopicPartition, int]
     timer: Occurrence
+    is_lost: bool = False
+    """Another broker leads one of the partitions, and lacks what was brought for it."""
 
 
 class OutputPartitions:
@@ -77,10 +79,11 @@ class OutputPartitions:
     def of(self, partition: TopicPartition, group: str) -> OutputLog:
         """A partition's log; the first that writes to it is its group."""
         if partition not in self.logs:
-            note = partial(self._history.note, len(self.logs))
-            log = self.logs[partition] = OutputLog(group, self._groups[group].books.transactions, self._version, note)
+            books, note = self._groups[group].books.transactions, partial(self._history.note, partition)
+            log = self.logs[partition] = OutputLog(group, books, self._version, note)
             if partition[0] in self._readers.arrivals:
                 log.show = partial(self._readers.show, partition)
+                log.hide = partial(self._readers.hide, partition)
         return self.logs[partition]
 
     # --- who leads ----------------------------------------------------------------------------------------------------
@@ -132,11 +135,12 @@ class OutputPartitions:
     def _are_committed(self, ends: Mapping[TopicPartition, int]) -> bool:
         return all(end <= self.logs[partition].log.high_watermark for partition, end in ends.items())
 
-    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> None:
-        """A leader writes a marker of a group's transaction, whether or not anything came of that to the partition."""
+    def mark(self, partition: TopicPartition, markers: WriteTxnMarkers, group: str) -> bool:
+        """Whether a leader writes a marker of a group's transaction, even if nothing came of that to the partition."""
         log = self.of(partition, group)
-        log.mark(self._env.now, markers)
+        is_written = log.mark(self._env.now, markers)
         log.commit(self._env.moment)
+        return is_written
 
     def pass_over(
         self, topic: str, group: str, numbers: Column, time: Column, key: Column, producer_id: Column, records: Column
@@ -145,17 +149,26 @@ class OutputPartitions:
         there = np.flatnonzero(np.bincount(numbers)).tolist()
         for number in there:
             self.of((topic, number), group)
-        places = {partition: place for place, partition in enumerate(self.logs)}
         place = np.zeros(there[-1] + 1, np.int64)
-        place[there] = [places[topic, number] for number in there]
+        place[there] = [self._history.place_of((topic, number)) for number in there]
         self._history.note_all(place[numbers], time, key, producer_id, records)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
-    def cut(self, partition: TopicPartition, after_us: int) -> None:
-        """Somebody leads who lacks what was written after that."""
-        if partition in self.logs:
-            self.logs[partition].cut(after_us)
+    def cut(self, partition: TopicPartition, after_us: int, *, is_unclean: bool) -> dict[str, int]:
+        """Somebody leads who lacks what was written after that; who waits for some of it will be told so.
+
+        How many records are gone that readers of each isolation level have been shown; none where nobody reads.
+        """
+        if partition not in self.logs:
+            return {}
+        log = self.logs[partition]
+        if log.cut(after_us, is_unclean=is_unclean):
+            self._history.begin_anew(partition, self._env.now)
+            log.show_again(self._env.moment)
+        for one in self._waiting:
+            one.is_lost |= one.ends.get(partition, 0) > log.log.end
+        return self._readers.hidden()
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Others lead these, or their high watermarks follow again; a former leader answers that it is none."""
@@ -164,7 +177,7 @@ class OutputPartitions:
                 self.logs[partition].commit(self._env.moment)
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            is_refused = self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
+            is_refused = one.is_lost or self.refusal(one.exchange) is Error.NOT_LEADER_OR_FOLLOWER
             if not is_refused and not self._are_committed(one.ends):
                 self._waiting.append(one)
                 continue
@@ -174,7 +187,6 @@ class OutputPartitions:
     def finish(self, horizon: int) -> None:
         """The horizon: write down what partitions have come to."""
         figures = self._history.figures(horizon)
-        places = {partition: place for place, partition in enumerate(self.logs)}
         for (topic, number), log in sorted(self.logs.items()):
             output = self._groups[log.group].books.transactions.output
-            output.append((topic, number, *figures.get(places[topic, number], NOTHING_WRITTEN)))
+            output.append((topic, number, *figures.get((topic, number), NOTHING_WRITTEN)))

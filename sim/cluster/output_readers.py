@@ -7,6 +7,7 @@ all below the high watermark (``KafkaApis.handleFetchRequest``, ``UnifiedLog.rea
 from __future__ import annotations
 
 from groupsim.sim.arrivals import Arrivals
+from groupsim.sim.books.transactions import LEVELS
 from groupsim.sim.cluster.arrival_news import ArrivalNews
 from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
 from groupsim.sim.kernel.environment import Environment
@@ -32,6 +33,7 @@ class OutputReaders:
         self.arrivals = news.arrivals
         self._shown: dict[tuple[TopicPartition, str], int] = {}
         """How many entries of a partition's log readers of a level have passed."""
+        self._hidden: dict[str, int] = {}
 
     def show(self, partition: TopicPartition, log: OutputLog) -> None:
         """Its high watermark may have moved, or its last stable offset."""
@@ -39,6 +41,20 @@ class OutputReaders:
         for level, arrivals in self.arrivals[topic].items():
             if self._pass_over(partition, level, log, arrivals):
                 self._news.tell(topic, level)
+
+    def hide(self, partition: TopicPartition, log: OutputLog, kept: int) -> None:
+        """All but so many entries of its log go."""
+        for level in self.arrivals[partition[0]]:
+            passed = self._shown.get((partition, level), 0)
+            gone = [one for one in log.written[kept:passed] if isinstance(one, WrittenBatch)]
+            seen = [one for one in gone if level == LEVELS[1] or not log.is_aborted(one)]
+            self._hidden[level] = sum(one.batch.records for one in seen)
+            self._shown[partition, level] = min(passed, kept)
+
+    def hidden(self) -> dict[str, int]:
+        """How many records of each level have gone since that was asked last."""
+        hidden, self._hidden = self._hidden, {}
+        return hidden
 
     def _pass_over(self, partition: TopicPartition, level: str, log: OutputLog, arrivals: Arrivals) -> bool:
         """What readers of a level see for the first time; whether there are records among it."""

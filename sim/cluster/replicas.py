@@ -37,12 +37,14 @@ class Replicas:
     of_transactions : mapping of Name to TransactionShard
     control : ReplicationControl
     audience : Audience
+    is_asked_for : bool
+        An administrator asks some time for any leader of ``__consumer_offsets``.
     """
 
     def __init__(
         self, env: Environment, streams: Streams, cluster: Cluster, catalog: Catalog,
         coordinators: Mapping[int, Coordinator], of_transactions: Mapping[Name, TransactionShard],
-        control: ReplicationControl, audience: Audience,
+        control: ReplicationControl, audience: Audience, *, is_asked_for: bool,
     ) -> None:  # fmt: skip
         self._env = env
         self._streams = streams
@@ -51,6 +53,7 @@ class Replicas:
         self._coordinators, self._of_transactions = coordinators, of_transactions
         self._control = control
         self._audience = audience
+        self._is_asked_for = is_asked_for
         self._logs = ReplicaLogs()
         self._led: dict[Name, int] = {}
         """Who led each partition that has ever changed its leader, or led it last."""
@@ -71,7 +74,7 @@ class Replicas:
             self._led.setdefault(name, state.leader)
             self._logs.fall_behind(name, node, self._env.now)
             coordinator = self._coordinator(name)
-            if coordinator is not None and state.is_unclean:
+            if coordinator is not None and (state.is_unclean or self._is_asked_for):
                 self._audience.disturb(coordinator.groups)
                 coordinator.fall_behind(node)
             if name in self._of_transactions:
@@ -123,7 +126,7 @@ class Replicas:
             if name[0] not in INTERNAL_TOPICS:
                 self._cut(name, state.leader, former, is_unclean=state.has_lost)
             if name in self._of_transactions:
-                self._of_transactions[name].cut_back(state.leader)
+                self._audience.transactions_lost(name, state.leader)
             gap = self._gap(name, state.leader, former, has_lost=state.has_lost)
             coordinator = self._coordinator(name)
             if gap is not None and coordinator is not None:

@@ -50,11 +50,6 @@ class TransactionMarkers:
         Whether nothing gets through between two brokers.
     trip_us, append_us : int, microseconds
         Of a message between brokers, and of an append.
-
-    Attributes
-    ----------
-    fenced : dict of (int, int) to int
-        Offsets partition and producer id -> epoch of the last marker there.
     """
 
     def __init__(
@@ -66,7 +61,6 @@ class TransactionMarkers:
         self._output = output
         self._are_cut = are_cut
         self._trip_us, self._append_us = trip_us, append_us
-        self.fenced: dict[tuple[int, int], int] = {}
         self._unwritten: dict[TopicPartition, list[_Sent]] = {}
         """Markers that wait for a leader, or for a link to it."""
 
@@ -98,15 +92,17 @@ class TransactionMarkers:
             shard.marked_at((self._env.now + self._append_us + self._trip_us, key), markers, written)
 
     def _write(self, sent: _Sent, partition: TopicPartition) -> bool:
-        """Whether the partition can be written to: else its marker waits."""
+        """Whether it is written: else it waits until the partition can be written to, or never is.
+
+        A log that knows a higher epoch refuses it (INVALID_PRODUCER_EPOCH), and the coordinator sends nothing more of
+        the transaction, which is never complete. That is so only where ``__transaction_state`` has lost something.
+        """
         if not self._is_writable(partition):
             self._hold(sent, partition)
             return False
         if partition[0] == OFFSETS_TOPIC:
-            self._end_offsets(partition[1], sent.markers)
-        else:
-            self._output.mark(partition, sent.markers, sent.group)
-        return True
+            return self._end_offsets(partition[1], sent.markers)
+        return self._output.mark(partition, sent.markers, sent.group)
 
     def _is_writable(self, partition: TopicPartition) -> bool:
         """Whether somebody leads it, and what is written is committed."""
@@ -120,11 +116,14 @@ class TransactionMarkers:
         leader = self._coordinators[partition[1]].node if is_offsets else self._output.leader_of(partition)
         return leader == sent.node or not self._are_cut(sent.node, leader)
 
-    def _end_offsets(self, number: int, markers: WriteTxnMarkers) -> None:
-        self.fenced[number, markers.producer_id] = markers.epoch
-        groups = self._coordinators[number].groups
+    def _end_offsets(self, number: int, markers: WriteTxnMarkers) -> bool:
+        fenced, groups = self._coordinators[number].fenced, self._coordinators[number].groups
+        if markers.epoch < fenced.get(markers.producer_id, markers.epoch):
+            return False
+        fenced[markers.producer_id] = markers.epoch
         for name in sorted(groups):
             groups[name].end_transaction(markers.producer_id, is_committed=markers.is_committed)
+        return True
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 

@@ -309,12 +309,15 @@ class TransactionShard:
         """A replica has everything."""
         self._marks.pop(replica, None)
 
-    def cut_back(self, replica: int) -> None:
+    def cut_back(self, replica: int) -> list[tuple[str, TransactionMetadata]]:
         """A replica is to lead, and may lack something: that is gone (``UnifiedLog.truncateTo``).
 
-        None of it was committed: the high watermark stood still.
+        None of it was committed, since the high watermark stood still, but if it is elected uncleanly. Ids of which
+        another record is the last one now, with that.
         """
-        self._log = self._marks.pop(replica, self._log)
+        before, self._log = self._log, self._marks.pop(replica, self._log)
+        changed = ((name, one.value) for name, one in self._log.items() if before.get(name) is not one)
+        return [(name, known) for name, known in changed if known is not None]
 
     # --- where it is --------------------------------------------------------------------------------------------------
 

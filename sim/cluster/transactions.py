@@ -24,7 +24,7 @@ from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
-from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC
+from groupsim.sim.protocol.controller.partition import NO_LEADER, OFFSETS_TOPIC, Name
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import (
     Acknowledgement,
@@ -158,7 +158,7 @@ class Transactions:
         before = replace(known, epoch=known.epoch + transactions - 1)
         begun = before.added(ended_us, (*partitions, (OFFSETS_TOPIC, number)), self.version)
         decided = begun.ended(ended_us, is_committed=True, version=self.version, next_producer_id=NO_PRODUCER_ID)
-        self._markers.fenced[number, decided.producer_id] = decided.epoch
+        self._coordinators[number].fenced[decided.producer_id] = decided.epoch
         key = max(map(answer_key, decided.partitions))
         shard.pass_over(name, decided, (marked_us + self.append_us + self.trip_us, key))
 
@@ -310,7 +310,7 @@ class Transactions:
         def added(error: Error) -> None:
             if exchange.connection.broken:
                 return
-            if error is Error.NONE and body.producer_epoch < self._markers.fenced.get((number, body.producer_id), 0):
+            if error is Error.NONE and body.producer_epoch < self._coordinators[number].fenced.get(body.producer_id, 0):
                 error = Error.INVALID_PRODUCER_EPOCH
             if error is Error.NONE:
                 broker.receive(exchange)
@@ -336,6 +336,12 @@ class Transactions:
         self._markers.send(shard, group, markers)
 
     # --- the cluster --------------------------------------------------------------------------------------------------
+
+    def cut_back(self, name: Name, node: int) -> None:
+        """A broker is to lead a partition of ``__transaction_state``, and may lack something."""
+        for transactional_id, known in self.shards[name].cut_back(node):
+            group = self._groups[self._group_of[transactional_id]]
+            group.books.transactions.decisions_lost(known.producer_id, known.epoch)
 
     def changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Others lead these data partitions, or their high watermarks follow again."""

@@ -51,10 +51,14 @@ def read_as_flow(scenario: Scenario) -> dict[str, str]:
     return {name: reason for name, reason in reasons if reason}
 
 
-def _why_flow(scenario: Scenario, topic: Topic) -> str:
+def is_elected_uncleanly(scenario: Scenario, topic: str) -> bool:
+    """Whether an administrator asks some time for any leader of a topic."""
     verbs = [entry.verb for entry in scenario.timeline if isinstance(entry.verb, ElectLeaders)]
-    asked = any(verb.election == "unclean" and topic.name in (verb.topics or (topic.name,)) for verb in verbs)
-    if topic.unclean_leader_election or asked:
+    return any(verb.election == "unclean" and topic in (verb.topics or (topic,)) for verb in verbs)
+
+
+def _why_flow(scenario: Scenario, topic: Topic) -> str:
+    if topic.unclean_leader_election or is_elected_uncleanly(scenario, topic.name):
         return UNCLEAN
     if topic.retention_us < scenario.horizon_us:
         return DELETED

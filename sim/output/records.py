@@ -115,11 +115,12 @@ def _outputs(
     """
     if not books.origins:
         return np.full(len(offset), NEVER, np.int64)
-    origins = np.array([(one.position, one.first, one.last) for one in books.origins[level]], np.int64).reshape(-1, 3)
+    made = [(one.position, one.first, one.last, times) for one, times in books.origins[level]]
+    origins = np.array(made, np.int64).reshape(-1, 4)
     rows, first = begins[partition] + offset, begins[origins[:, 0]]
     changes = np.zeros(len(rows) + 1, np.int64)
-    np.add.at(changes, np.searchsorted(rows, first + origins[:, 1]), 1)
-    np.add.at(changes, np.searchsorted(rows, first + origins[:, 2]), -1)
+    np.add.at(changes, np.searchsorted(rows, first + origins[:, 1]), origins[:, 3])
+    np.add.at(changes, np.searchsorted(rows, first + origins[:, 2]), -origins[:, 3])
     return np.cumsum(changes[:-1])
 
 

@@ -17,6 +17,7 @@ from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
+from groupsim.sim.model.reading import is_elected_uncleanly
 from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, OFFSETS_TOPIC, Name
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.timeline.broker_targets import has_members, meant_brokers
@@ -46,7 +47,8 @@ def new_controller(world: World) -> Controller:
     if world.data_logs is not None:
         world.data_logs.control = partitions.control
     logs = (world.catalog, world.coordinators, of_transactions)
-    replicas = Replicas(env, world.streams, cluster, *logs, partitions.control, clients)
+    is_asked_for = is_elected_uncleanly(world.scenario, OFFSETS_TOPIC)
+    replicas = Replicas(env, world.streams, cluster, *logs, partitions.control, clients, is_asked_for=is_asked_for)
     for group in world.groups.values():
         group.log.size = GroupBytes(group.name, group.books)
     brokers = (env, world.streams, cluster, world.brokers)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.truncation import take_back, truncation
+from groupsim.sim.books.truncation import Truncation, take_back, truncation
 from groupsim.sim.client.client import Client
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.controller.partition import Name
@@ -64,7 +64,7 @@ class Clients:
     def records_lost(self, gaps: Mapping[Name, Gap]) -> None:
         """Some of what was appended to data partitions is gone.
 
-        Where readers get what is appended they have been shown none of it: the high watermark was before.
+        Where readers get what is appended, logs know what they have been shown of that (`log_cut`).
         """
         read = [one for one in gaps if one[0] not in self._world.catalog.arrivals]
         for name in sorted(self._world.groups):
@@ -73,17 +73,37 @@ class Clients:
             if positions.size:
                 self.disturb([name])
                 named = [(books.partitions.topic[p], int(books.partitions.number[p])) for p in positions.tolist()]
-                gone = truncation(books, positions, [gaps[one] for one in named])
-                take_back(books, self._env.now, gone)
-                for client in self._clients(name):
-                    client.fetcher.left_behind.skip(gone)
+                self._take_back(name, truncation(books, positions, [gaps[one] for one in named]))
+
+    def _take_back(self, group: str, gone: Truncation) -> None:
+        host = self._world.groups[group]
+        take_back(host.books, self._env.now, gone)
+        host.offsets.pending.skip(gone.positions, gone.skipped_from)
+        for client in self._clients(group):
+            client.skip(gone)
 
     def log_cut(self, name: Name, after_us: int, *, is_unclean: bool) -> None:
         """Who leads a data partition now lacks what its former leader wrote after ``after_us``."""
         if self._world.data_logs is not None:
             self._world.data_logs.cut(name, after_us, is_unclean=is_unclean)
         if self._world.transactions is not None:
-            self._world.transactions.output.cut(name, after_us)
+            hidden = self._world.transactions.output.cut(name, after_us, is_unclean=is_unclean)
+            for group in sorted(self._world.groups) if hidden else ():
+                self._hide(name, group, hidden)
+
+    def _hide(self, name: Name, group: str, hidden: Mapping[str, int]) -> None:
+        """So many records that readers of each level have been shown are in no log any more."""
+        books = self._world.groups[group].books
+        positions, records = _positions(books, [name]), hidden[books.ledger.isolation]
+        if positions.size and records:
+            self.disturb([group])
+            end = books.ledger.produced(self._env.now, positions)
+            self._take_back(group, Truncation(positions, np.array([records], np.int64), end, end))
+
+    def transactions_lost(self, name: Name, node: int) -> None:
+        """A broker is to lead a partition of ``__transaction_state``, and may lack something."""
+        if self._world.transactions is not None:
+            self._world.transactions.cut_back(name, node)
 
     # --- data partitions ----------------------------------------------------------------------------------------------
 

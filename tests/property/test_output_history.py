@@ -67,6 +67,7 @@ class Watched:
 @given(STEPS, st.booleans(), st.sampled_from([1, 8, 1 << 15]))
 def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool, at_once: int) -> None:
     history, logs, now = OutputHistory(), [Watched() for _ in range(3)], 10
+    assert [history.place_of(("t", place)) for place in range(3)] == [0, 1, 2]
     blocks: list[list[tuple[int, ...]]] = [[], []]
     for number, (place, producer, records, after) in enumerate(steps):
         now += after
@@ -74,11 +75,11 @@ def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_co
         if in_columns and number % 3:
             blocks[number % 3 - 1].append((place, now, number, producer, records))
         else:
-            history.note(place, (now, number), now, producer, records or MARKER)
+            history.note(("t", place), (now, number), now, producer, records or MARKER)
     for rows in filter(None, blocks):
         history.note_all(*np.array(rows[::-1], np.int64).T)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output_history, "_AT_ONCE", at_once)
         found = history.figures(now + 5)
     for place, one in enumerate(logs):
-        assert found.get(place, NOTHING_WRITTEN) == one.figures(now + 5)
+        assert found.get(("t", place), NOTHING_WRITTEN) == one.figures(now + 5)

@@ -5,6 +5,7 @@ Source: ``OffsetMetadataManager.replay``, ``replayEndTransactionMarker``, ``Open
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ class PendingOffsets:
 
     def __init__(self) -> None:
         self.by_producer: dict[int, dict[int, PendingOffset]] = {}
+        self._marks: dict[int, dict[int, dict[int, PendingOffset]]] = {}
+        """Replica of the log that follows no more -> what it has."""
 
     @property
     def is_open(self) -> bool:
@@ -60,6 +63,34 @@ class PendingOffsets:
                 offsets.pop(position, None)
             if not offsets:
                 del self.by_producer[producer_id]
+
+    def mark(self, replica: int) -> None:
+        """A replica of the log has what there is now, and nothing that comes."""
+        self._marks.setdefault(replica, {producer: dict(offsets) for producer, offsets in self.by_producer.items()})
+
+    def catch_up(self, replica: int) -> None:
+        """A replica of the log has everything."""
+        self._marks.pop(replica, None)
+
+    def cut_back(self, replica: int) -> None:
+        """A replica of the log leads that lacks something: that is gone, markers and offsets alike."""
+        self.by_producer = self._marks.pop(replica, self.by_producer)
+
+    def ends(self) -> dict[int, int]:
+        """Partition -> the highest offset that is pending for it."""
+        found: dict[int, int] = {}
+        for offsets in self.by_producer.values():
+            for position, one in offsets.items():
+                found[position] = max(one.offset, found.get(position, 0))
+        return found
+
+    def skip(self, positions: Positions, records: Callable[[int, int], int]) -> None:
+        """Some records of these are gone: after an offset of the n-th of them, ``records(n, offset)``."""
+        for offsets in self.by_producer.values():
+            for index, position in enumerate(positions.tolist()):
+                if position in offsets:
+                    one = offsets[position]
+                    offsets[position] = one._replace(offset=one.offset + records(index, one.offset))
 
     def end(self, producer_id: int, table: OffsetTable, *, is_committed: bool) -> Positions:
         """A marker: pending offsets go into ``table`` unless a later record is there, or are dropped.

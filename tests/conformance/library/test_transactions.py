@@ -6,10 +6,11 @@ import pytest
 
 from groupsim import load, simulate
 from groupsim.sim import Result
-from tests.unit.sim.scenes import rows
+from tests.unit.sim.scenes import delivered, rows
 from tests.unit.sim.transactional_scenes import answers, output
 
 ONCE = (0, 0)
+UNCLEAN = "topics.paid.config[unclean.leader.election.enable]"
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,24 @@ def test_all_members_stand_while_two_racks_do_not_reach_one_another() -> None:
     assert len(rows(result, "rebalances")) == 1
     assert all(39e6 < one["took_us_max"] < 42e6 for one in rows(result, "transactions"))
     assert 39e6 < max(one["blocked_us_max"] for one in rows(result, "output")) < 42e6
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+def test_an_unclean_election_takes_what_was_committed_and_hardly_anybody_is_told(seed: int) -> None:
+    result = simulate(load("unclean-election"), seed=seed)
+    found = delivered(result)
+    assert found["output loss", "read_committed"] == found["output loss (unclean)", "read_committed"]
+    assert found["output loss", "read_committed"] == pytest.approx(2_400, abs=20)
+    assert output(result)["read_committed"][0] == 0
+    assert sum(one["aborted"] for one in rows(result, "transactions")) <= 2
+    assert [one["ended_by"] for one in rows(result, "transactions")] == [""] * 4
+    assert 25e6 < max(one["blocked_us_max"] for one in rows(result, "output")) < 35e6
+
+
+def test_without_unclean_elections_an_application_stands_instead() -> None:
+    result = simulate(load("unclean-election", set_={UNCLEAN: False}), seed=1)
+    assert output(result)["read_committed"] == ONCE
+    assert 85e6 < max(one["blocked_us_max"] for one in rows(result, "output")) < 105e6
 
 
 def test_whoever_reaches_all_brokers_goes_on_when_one_of_the_two_racks_is_fenced() -> None:

@@ -32,6 +32,19 @@ def test_each_isolation_level_is_told_with_means_over_runs() -> None:
     ]
 
 
+def test_what_new_leaders_lacked_is_told() -> None:
+    delivery = [
+        row(0, kind="output duplicate", cause="read_committed", records=3),
+        row(0, kind="output duplicate (unclean)", cause="read_committed", records=2),
+        row(0, kind="output loss", cause="read_committed", records=70),
+        row(0, kind="output loss (unclean)", cause="read_committed", records=50),
+        row(0, kind="output loss (truncated input)", cause="read_committed", records=20),
+    ]
+    (told,) = output_lines([row(0, blocked_us_max=0)], delivery, 1)
+    assert "3 input records twice and 70 never (72 of these since a new leader lacked something), of" in told
+    assert told.count("lacked") == 1
+
+
 def test_what_is_aborted_is_told_as_the_tables_have_it(groupsim: CommandLine) -> None:
     told = flat(groupsim("run", "exactly-once", *SHORT).out)
     found = groupsim("run", "exactly-once", *SHORT, "--json").json

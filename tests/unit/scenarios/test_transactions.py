@@ -97,14 +97,7 @@ def test_without_transactions_idempotence_is_given_up_silently(config: dict[str,
             "reads t, which a group",
         ),
         (document(count=2), "is for one group alone"),
-        (
-            document(
-                topics={**BASE["topics"], "out": {"partitions": 1, "config": {"unclean.leader.election.enable": True}}}
-            ),
-            "unclean.leader.election.enable is true",
-        ),
         (document(produces={"to": "out", "transactional_id": "{group}"}), "must be text with {member}"),
-        (document({"at": "1s", "elect_leaders": {"topics": ["out"], "election": "unclean"}}), "with unclean elections"),
         (document({"at": "1s", "crash_at": {"target": "g", "point": "later"}}), "after_end_txn"),
     ],
 )
@@ -247,3 +240,45 @@ def test_a_crash_between_steps_is_for_groups_that_produce() -> None:
     plain = document({"at": "1s", "crash_at": {"target": "g", "point": "after_poll"}})
     del plain["groups"]["g"]["produces"]
     assert "crash_at is for groups that produce" in refusal(plain)
+
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+def unclean(*, topic: str = "", cluster: bool = False, elect: list[str] | None = None, **reads: Any) -> dict[str, Any]:
+    """Leaders may be elected that lack something; ``reads`` are of the second group, if there is one."""
+    given = reader(**reads) if reads else document()
+    topics = {**BASE["topics"], "out": {**BASE["topics"]["out"]}}
+    if topic:
+        topics[topic] = {**topics[topic], "config": {UNCLEAN: True}}
+    timeline = [] if elect is None else [{"at": "1s", "elect_leaders": {"topics": elect, "election": "unclean"}}]
+    config = {"cluster": {"config": {UNCLEAN: True}}} if cluster else {}
+    return {**given, "topics": topics, "timeline": timeline, **config}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        unclean(topic="out"),
+        unclean(topic="t"),
+        unclean(cluster=True),
+        unclean(elect=["out"]),
+        unclean(elect=[]),
+        unclean(elect=["__transaction_state", "__consumer_offsets"]),
+        unclean(topic="t", topics=["out"]),
+        unclean(elect=["t"], topics=["out"]),
+        unclean(topic="out", topics=["out"]),
+        unclean(cluster=True, topics=["out"]),
+        unclean(elect=[], topics={"pattern": "o.*"}),
+    ],
+)
+def test_leaders_that_lack_something_may_be_elected(given: dict[str, Any]) -> None:
+    assert len(load(given).groups) >= 1
+
+
+def test_a_cluster_without_transactions_has_no_topic_of_theirs() -> None:
+    given = unclean(elect=["t", "__transaction_state"])
+    plain = {key: one for key, one in given["groups"]["g"].items() if key != "produces"}
+    text = refusal({**given, "groups": {"g": plain}})
+    assert "elect_leaders.topics[1]" in text
+    assert "there is no topic of that name" in text

@@ -179,7 +179,7 @@ def opened(books: TransactionBooks) -> OutputLog:
 
 def test_what_only_a_leader_had_is_gone_with_it_and_is_taken_again(books: TransactionBooks) -> None:
     log = opened(books)
-    log.cut(5)
+    log.cut(5, is_unclean=False)
     assert (log.log.end, log.log.high_watermark, log.log.last_stable_offset) == (2, 2, 0)
     assert log.append(20, batch(2), "x", (Origin(0, 2, 4),)) == (Error.NONE, 4)
     log.commit((20, 0))
@@ -191,7 +191,7 @@ def test_what_only_a_leader_had_is_gone_with_it_and_is_taken_again(books: Transa
 
 def test_what_followers_have_is_there_and_its_repetition_is_none(books: TransactionBooks) -> None:
     log = opened(books)
-    log.cut(10)
+    log.cut(10, is_unclean=False)
     assert log.append(20, batch(2), "x", (Origin(0, 2, 4),)) == (Error.NONE, 4)
     log.commit((20, 0))
     assert log.log.end == 4

@@ -110,7 +110,7 @@ def _sources(log: OutputLog) -> Iterator[tuple[int, tuple[int, int]]]:
     """Output offset -> input partition and offset."""
     for one in log.written:
         if isinstance(one, WrittenBatch):
-            made = [(origin.position, at) for origin in one.origins for at in range(origin.first, origin.last)]
+            made = [(origin.position, at) for origin in one.output.origins for at in range(origin.first, origin.last)]
             yield from zip(range(one.end - one.batch.records, one.end), made, strict=True)
 
 
