@@ -2,12 +2,13 @@
 
 A transaction is open in a partition from its first batch there to its marker; while any is, nothing after the first
 record of the oldest of them can be read (``UnifiedLog.lastStableOffset``, Kafka 4.4). All that there is to say of it
-follows from batches and markers in the order of their offsets, so it is worked out once, at the end.
+follows from batches and markers in the order of their offsets. It is worked out for many of them at once, up to where
+none can come any more; then they are forgotten, but for transactions that readers still wait for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.portions import portions
 from groupsim.sim.kernel.environment import Moment
+from groupsim.sim.units import FOREVER
 
 Column = NDArray[np.int64]
 MARKER: Final = 0
@@ -22,6 +24,10 @@ MARKER: Final = 0
 _COLUMNS: Final = 6
 _AT_ONCE: Final = 1 << 15
 """So many rows at least are worked on at once: more are not at a processor's hand."""
+_KEPT: Final = 1 << 20
+"""So many rows at least are kept until they are worked on."""
+_OVER: Final = -1
+"""Instead of a producer id: the transaction is over."""
 
 
 class OutputFigures(NamedTuple):
@@ -49,7 +55,11 @@ NOTHING_WRITTEN = OutputFigures(0, 0, 0, 0, 0, 0)
 
 
 class _Block(NamedTuple):
-    """Rows of one place after the other: their columns, and how many there are up to the end of each place."""
+    """Rows of one place after the other: their columns, and how many there are up to the end of each place.
+
+    Columns are place, time, key, when it was written, producer id and number of records; a transaction that readers
+    wait for has -1 less its first offset instead of that.
+    """
 
     columns: tuple[Column, ...]
     ends: Column
@@ -58,40 +68,85 @@ class _Block(NamedTuple):
     def of(cls, place: Column, *columns: Column) -> _Block:
         """Rows in any order."""
         order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
-        return cls(tuple(column[order] for column in (place, *columns)), np.cumsum(np.bincount(place)))
+        return cls.in_order(tuple(column[order] for column in (place, *columns)))
+
+    @classmethod
+    def in_order(cls, columns: tuple[Column, ...]) -> _Block:
+        """Rows that are by place."""
+        return cls(columns, np.cumsum(np.bincount(columns[0])))
 
     def part(self, first: int, end: int) -> tuple[Column, ...]:
         """Those of some places."""
         first, end = (int(self.ends[min(one, len(self.ends)) - 1]) if one else 0 for one in (first, end))
         return tuple(column[first:end] for column in self.columns)
 
+    def parted(self, until: int) -> tuple[_Block, _Block]:
+        """Those before a time, and those that are not."""
+        is_before = self.columns[1] < until
+        are_all = np.count_nonzero(is_before) == len(is_before)
+        masks: Any = (slice(None), slice(0)) if are_all else (is_before, ~is_before)
+        before, after = (_Block.in_order(tuple(column[mask] for column in self.columns)) for mask in masks)
+        return before, after
+
 
 class OutputHistory:
-    """Of all output partitions of a cluster, each of which has a place."""
+    """Of all output partitions of a cluster, each of which has a place.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    sure_us : callable
+        Before that time nothing can be told any more, microseconds.
+    """
+
+    def __init__(self, sure_us: Callable[[], int]) -> None:
+        self._sure_us = sure_us
         self._rows: list[tuple[int, ...]] = []
         self._blocks: list[_Block] = []
+        self._kept = 0
+        self._figures = _Figures()
+
+    @property
+    def kept(self) -> int:
+        """How many batches, markers and transactions are kept."""
+        return len(self._rows) + sum(len(block.columns[0]) for block in self._blocks)
 
     def note(self, place: int, moment: Moment, written_us: int, producer_id: int, records: int) -> None:
         """A batch, or a `MARKER`, is committed now, and was written then."""
         self._rows.append((place, *moment, written_us, producer_id, records))
+        if len(self._rows) > _KEPT:
+            self.settle()
 
     def note_all(self, place: Column, time: Column, key: Column, producer_id: Column, records: Column) -> None:
         """`note`, of many that are committed when they are written. Shapes (n,), n > 0."""
         self._blocks.append(_Block.of(place, time, key, time, producer_id, records))
 
+    def settle(self) -> None:
+        """Work on what is kept, if that is much."""
+        if self.kept > _KEPT:
+            self._settle_before(self._sure_us(), None)
+
     def figures(self, horizon: int) -> dict[int, OutputFigures]:
         """Of each place that has been written to."""
+        self._settle_before(FOREVER, horizon)
+        return self._figures.by_place()
+
+    def _settle_before(self, until: int, horizon: int | None) -> None:
+        """Work on all before a time; with a ``horizon`` it is the end of each transaction that is open then."""
         rows = np.array(self._rows, np.int64).reshape(-1, _COLUMNS)
         blocks = [*self._blocks, _Block.of(*rows.T)] if self._rows else self._blocks
-        figures: dict[int, OutputFigures] = {}
-        for first, end in portions(_ends(blocks), _AT_ONCE):
-            parts = zip(*(block.part(first, end) for block in blocks), strict=True)
-            found = [np.concatenate(columns) for columns in parts]
-            order = _order(*found[:3])
-            figures |= _Ordered([column[order] for column in found], horizon).figures()
-        return figures
+        parted = [block.parted(until) for block in blocks]
+        found, left = ([pair[which] for pair in parted if len(pair[which].ends)] for which in (0, 1))
+        waiting: list[tuple[Column, ...]] = []
+        for first, end in portions(_ends(found), _AT_ONCE):
+            parts = zip(*(block.part(first, end) for block in found), strict=True)
+            columns = [np.concatenate(column) for column in parts]
+            order = _order(*columns[:3])
+            ordered = _Ordered([column[order] for column in columns], self._figures, horizon)
+            ordered.count()
+            waiting.append(ordered.waiting())
+        if waiting and len((kept := _Block.in_order(tuple(map(np.concatenate, zip(*waiting, strict=True))))).ends):
+            left.append(kept)
+        self._rows, self._blocks = [], left
 
 
 def _ends(blocks: Sequence[_Block]) -> Column:
@@ -113,30 +168,68 @@ def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:
     return order
 
 
+class _Figures:
+    """Of all places, as far as they are worked out; columns are those of `OutputFigures`.
+
+    Attributes
+    ----------
+    columns : int64 array, shape (6, n_places)
+        With the lag at the end instead of the last stable offset.
+    until : int64 array, shape (n_places,), microseconds
+        When those transactions are over that count.
+    """
+
+    def __init__(self) -> None:
+        self.columns = np.zeros((len(OutputFigures._fields), 0), np.int64)
+        self.until = np.zeros(0, np.int64)
+
+    def cover(self, places: int) -> None:
+        """Make room for so many places."""
+        more = max(places - len(self.until), 0)
+        self.columns, self.until = np.pad(self.columns, ((0, 0), (0, more))), np.pad(self.until, (0, more))
+
+    def by_place(self) -> dict[int, OutputFigures]:
+        """What they come to."""
+        columns = self.columns.copy()
+        columns[1] = columns[0] - columns[1]
+        return {place: OutputFigures(*row) for place, row in enumerate(columns.T.tolist())}
+
+
 class _Ordered:
     """Rows in the order of places and offsets; indices of rows stand for moments."""
 
-    def __init__(self, columns: Sequence[Column], horizon: int) -> None:
+    def __init__(self, columns: Sequence[Column], figures: _Figures, horizon: int | None) -> None:
+        self._columns = columns
         self._place, time, self._key, self._written_us, self._producer, self._records = columns
-        self._time = np.append(time, horizon)
+        self._horizon = horizon
+        self._time = np.append(time, horizon or 0)
         is_first = np.append(True, self._place[1:] != self._place[:-1])
         self._begins = np.flatnonzero(is_first)
         self._ends = np.append(self._begins[1:], len(self._place))
         """After the last row of each place."""
-        written = np.cumsum(np.maximum(self._records, 1))
-        before = np.append(0, written)[self._begins]
+        self._places = self._place[self._begins]
+        figures.cover(int(self._places[-1]) + 1)
+        self._figures = figures
+        is_waiting = self._records < MARKER
+        sizes = np.where(is_waiting, 0, np.maximum(self._records, 1))
+        written = np.cumsum(sizes)
+        before = np.append(0, written)[self._begins] - figures.columns[0, self._places]
         self._offset: Column = written - np.repeat(before, self._ends - self._begins)
         """Log end offset after each row."""
+        self._first: Column = np.where(is_waiting, -1 - self._records, self._offset - sizes)
         self._opened, self._closed = self._transactions()
         self._stable = np.maximum.accumulate(self._closed)
         """By when each transaction, and all that began before it, is over."""
+        self._where = np.searchsorted(self._ends, self._opened, side="right")
+        self._is_settled = self._stable < self._ends[self._where]
 
     def _transactions(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows by which transactions begin, ascending, and the row of each one's marker; or the end of its place."""
         order = np.argsort(self._producer, kind="stable")
         place, producer, is_marker = self._place[order], self._producer[order], self._records[order] == MARKER
         is_other = np.append(True, (place[1:] != place[:-1]) | (producer[1:] != producer[:-1]))
-        opens = ~is_marker & (is_other | np.append(True, is_marker[:-1]))
+        is_over = producer == _OVER
+        opens = ~is_marker & (is_other | np.append(True, is_marker[:-1]) | is_over)
         rows = np.arange(len(order))
         following = np.minimum.accumulate(np.where(is_marker, rows, len(order))[::-1])[::-1][opens]
         run = np.cumsum(is_other)
@@ -144,27 +237,38 @@ class _Ordered:
         has_marker[has_marker] = run[following[has_marker]] == run[opens][has_marker]
         ends = self._ends[np.searchsorted(self._ends, order[opens], side="right")]
         closed = np.where(has_marker, order[np.minimum(following, len(order) - 1)], ends)
+        closed = np.where(is_over[opens], order[opens], closed)
         by_row = np.argsort(order[opens])
         return order[opens][by_row], closed[by_row]
 
-    def figures(self) -> dict[int, OutputFigures]:
-        """Of each place."""
-        lag = self._lags()
-        blocked, waited = np.zeros(len(self._ends), np.int64), np.zeros(len(self._ends), np.int64)
-        if self._opened.size:
-            where = np.searchsorted(self._ends, self._opened, side="right")
-            stable_us = self._time[np.where(self._stable == self._ends[where], len(self._place), self._stable)]
-            np.maximum.at(waited, where, stable_us - self._written_us[self._opened])
-            begins = np.append(True, self._stable[:-1] <= self._opened[1:])
-            last = np.append(np.flatnonzero(begins)[1:] - 1, len(begins) - 1)
-            np.add.at(blocked, where[begins], stable_us[last] - self._time[self._opened[begins]])
-        columns: list[Any] = [
-            self._offset[self._ends - 1], self._offset[self._ends - 1] - lag[self._ends - 1],
-            np.add.reduceat(self._records == MARKER, self._begins),
-            np.maximum.reduceat(np.where(self._is_counted(), lag, 0), self._begins), blocked, waited,
-        ]  # fmt: skip
-        figures = (OutputFigures(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
-        return dict(zip(self._place[self._begins].tolist(), figures, strict=True))
+    def count(self) -> None:
+        """Add all of this to the figures."""
+        (offset, lag_now, markers, lag_max, *_), places, lag = self._figures.columns, self._places, self._lags()
+        offset[places], lag_now[places] = self._offset[self._ends - 1], lag[self._ends - 1]
+        markers[places] += np.add.reduceat(self._records == MARKER, self._begins)
+        counted = np.where(self._is_counted(), lag, 0)
+        lag_max[places] = np.maximum(lag_max[places], np.maximum.reduceat(counted, self._begins))
+        self._count_waits(np.flatnonzero(self._is_settled | (self._horizon is not None)))
+
+    def _count_waits(self, over: NDArray[np.intp]) -> None:
+        """How long readers waited for transactions, and all that began before them; those are over."""
+        if not over.size:
+            return
+        place, opened = self._places[self._where[over]], self._opened[over]
+        stable_us = self._time[np.where(self._is_settled[over], self._stable[over], len(self._place))]
+        is_first = np.append(True, place[1:] != place[:-1])
+        since = np.where(is_first, self._figures.until[place], np.append(0, stable_us[:-1]))
+        *_, blocked, waited = self._figures.columns
+        np.add.at(blocked, place, stable_us - np.maximum(self._time[opened], since))
+        np.maximum.at(waited, place, stable_us - self._written_us[opened])
+        self._figures.until[place] = stable_us
+
+    def waiting(self) -> tuple[Column, ...]:
+        """Transactions, as rows, that readers wait for at the end."""
+        which = ~self._is_settled & (self._horizon is None)
+        opened, closed, end = self._opened[which], self._closed[which], self._ends[self._where[which]]
+        place, time, key, written_us, producer, _ = (column[opened] for column in self._columns)
+        return place, time, key, written_us, np.where(closed < end, _OVER, producer), -1 - self._first[opened]
 
     def _lags(self) -> Column:
         """Log end offset less last stable offset after each row."""
@@ -172,9 +276,8 @@ class _Ordered:
         oldest = np.searchsorted(self._stable, rows, side="right")
         opened = np.append(self._opened, len(rows))[oldest]
         is_open = opened <= rows
-        first = self._offset[opened[is_open]] - np.maximum(self._records[opened[is_open]], 1)
         lag = np.zeros(len(rows), np.int64)
-        lag[is_open] = self._offset[is_open] - first
+        lag[is_open] = self._offset[is_open] - self._first[opened[is_open]]
         return lag
 
     def _is_counted(self) -> NDArray[np.bool_]:

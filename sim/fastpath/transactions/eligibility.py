@@ -30,6 +30,7 @@ def open_parking(
         engine = group.fast_path
         if isinstance(engine, Engine) and spec.name not in metered and _is_unread(spec, scenario, catalog, host):
             engine.parking = Parking(env, group, consumers[spec.name], host, scenario.horizon_us, sampled)
+            host.output.tellers.append(engine.parking.untold_us)
 
 
 def _is_unread(spec: Group, scenario: Scenario, catalog: Catalog, host: Transactions) -> bool:
