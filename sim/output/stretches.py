@@ -124,7 +124,8 @@ class Motion:
         self.slot, self.since, self.backlog, self.rate, self.capacity = services
         self.produced_since, self.base, self.mrps = log.productions()
         self.caught_up = self._caught_up()
-        lengths, (partitions, self._offered, mrps) = log.loads()
+        self.lengths, self.load = lengths, load = log.loads()
+        partitions, self._offered, mrps = load
         self.levels = Levels(self.capacity, lengths, partitions, self._offered, mrps)
 
     def _caught_up(self) -> Integers:
@@ -275,22 +276,34 @@ class Reader:
     partitions : int
     last : int, microseconds
         The last instant.
+    before : Stretches, optional
+        How each of the first partitions was before the log begins, from then on.
+
+    Attributes
+    ----------
+    after : Stretches
+        How each partition is after the last instant, from then on; known when all has been read.
     """
 
-    def __init__(self, log: OffsetLog, motion: Motion, partitions: int, last: int) -> None:
+    def __init__(
+        self, log: OffsetLog, motion: Motion, partitions: int, last: int, before: Stretches | None = None
+    ) -> None:
         self._log = log
         self._motion = motion
         self._partitions = partitions
         self._last = last
+        known = 0 if before is None else len(before)
+        more = Stretches(
+            np.arange(known, partitions), np.full(partitions - known, -1), np.zeros(partitions - known, np.int64),
+            *np.full((5, partitions - known), -1),
+        )  # fmt: skip
+        self._before = self.after = Stretches.joined([more] if before is None else [before, more])
 
     def __iter__(self) -> Iterator[Stretches]:
         """Every stretch in which the group has begun, in no particular order."""
         if not self._partitions:
             return
-        carried = Stretches(
-            np.arange(self._partitions), np.full(self._partitions, -1), np.zeros(self._partitions, np.int64),
-            *np.full((5, self._partitions), -1),
-        )  # fmt: skip
+        carried = Stretches(*(getattr(self._before, field.name).copy() for field in fields(Stretches)))
         everything, last = np.arange(self._partitions, dtype=np.int32), self._last + 1
         closing = Block(RAISE, everything, last, -1)
         blocks = [*self._log.blocks, closing]
@@ -304,6 +317,7 @@ class Reader:
             states.end[:-1] = states.begin[1:]
             begun = (states.floor >= 0) & ~is_last & (states.begin < states.end) & (states.begin < last)
             yield states[begun].cut(0, last)
+        self.after = carried
 
     def _states(self, carried: Stretches, blocks: Sequence[Block]) -> Stretches:
         """How each partition is after each row, by partition, each from its row's time on; the first is as before."""

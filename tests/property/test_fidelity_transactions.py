@@ -32,6 +32,7 @@ from groupsim.sim.model import (
     Slow,
     Stuck,
 )
+from groupsim.sim.output import lag_reading
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.property.test_exactly_once import cuts
@@ -137,6 +138,7 @@ def test_what_is_worked_out_ahead_is_what_members_do(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "_CELLS", cells)
         patch.setattr(output_history, "_KEPT", kept)
+        patch.setattr(lag_reading, "_ROWS", kept)
         assert not differences(transform(*timeline, horizon_s=60, **more), 1, check=False)
 
 
@@ -144,6 +146,7 @@ def test_nothing_is_lost_of_what_is_told_late_and_bit_by_bit(monkeypatch: pytest
     """A member that cannot keep up takes all steps as events, beside others that are parked again and again."""
     monkeypatch.setattr(ahead, "_CELLS", 1)
     monkeypatch.setattr(output_history, "_KEPT", 0)
+    monkeypatch.setattr(lag_reading, "_ROWS", 0)
     settled, note_all, settle = [0], OutputHistory.note_all, OutputHistory._settle_before
 
     def noted(history: OutputHistory, place: Any, time: Any, *others: Any) -> None:
@@ -162,7 +165,9 @@ def test_nothing_is_lost_of_what_is_told_late_and_bit_by_bit(monkeypatch: pytest
     ]
     waiting = replace(WORK, poll_timeout_us=400 * MS)
     made = transform(slow, *pauses, count=4, rate=2_000, horizon_s=60, processing=waiting, cluster=JITTER)
-    assert not differences(replace(made, sample_every_us=2 * S), 1, check=False)
+    sized = tuple(replace(topic, record_bytes=100) for topic in made.topics)
+    found = replace(made, sample_every_us=2 * S, measure_from_us=15 * S, recovery_lag_records=30, topics=sized)
+    assert not differences(found, 1, check=False)
     assert len(settled) > 1000
 
 

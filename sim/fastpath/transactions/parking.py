@@ -17,6 +17,7 @@ from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.gathering import Parked
 from groupsim.sim.fastpath.transactions.telling import Telling
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.output.lag_reading import LagReading
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import FOREVER, MS, S
 
@@ -39,11 +40,12 @@ class Parking:
     horizon_us : int
     sampled : (int, int), microseconds
         When lag is sampled first, and how often.
+    reading : LagReading
     """
 
     def __init__(
         self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], host: Transactions, horizon_us: int,
-        sampled: tuple[int, int],
+        sampled: tuple[int, int], reading: LagReading,
     ) -> None:  # fmt: skip
         self._env = env
         self._group = group
@@ -51,6 +53,7 @@ class Parking:
         self._host = host
         self._horizon_us = horizon_us
         self._first_sample_us, self._sample_every_us = sampled
+        self._reading = reading
         self._key = deadline_key(name_hash("parking", group.name), Kind.TIMER)
         self._parked: list[Parked] = []
         self._tellings: list[Telling] = []
@@ -163,9 +166,16 @@ class Parking:
     def _work_ahead(self, _: Any) -> None:
         parked, self._parked = self._parked, []
         ticks = np.arange(self._next_sample(parked[0].since_us), self._clear_until_us, self._sample_every_us)
-        telling = Telling(self._env, self._group, self._host, parked, self._clear_until_us, ticks, self._key)
+        telling = Telling(
+            self._env, self._group, self._host, parked, self._clear_until_us, ticks, self._key, self._settle
+        )
         self._tellings = [*(one for one in self._tellings if one.untold_us < FOREVER), telling]
         telling.go_on()
+
+    def _settle(self) -> None:
+        """Some more has been told: what is sure by now need not be kept."""
+        self._reading.read_before(min(self._env.now, self.untold_us()))
+        self._host.output.settle()
 
     def untold_us(self) -> int:
         """Nothing that members have done before that is told later, microseconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,8 @@ class Telling:
         When lag is sampled.
     key : int
         Of its events.
+    settle : callable
+        Told when more has been told.
 
     Attributes
     ----------
@@ -44,9 +46,10 @@ class Telling:
 
     def __init__(
         self, env: Environment, group: GroupHost, host: Transactions, parked: Sequence[Parked], clear_until_us: int,
-        ticks: Column, key: int,
+        ticks: Column, key: int, settle: Callable[[], None],
     ) -> None:  # fmt: skip
-        self._env, self._group, self._host, self._parked, self._key = env, group, host, parked, key
+        self._env, self._group, self._host, self._parked = env, group, host, parked
+        self._key, self._settle = key, settle
         ledger, clients = group.books.ledger, [one.client for one in parked]
         law = CycleLaw(ledger, surface(group, host, clients[0]))
         held, begun = holdings(group.books, parked)
@@ -65,7 +68,7 @@ class Telling:
             for done in self._ahead.parted():
                 self._follow(self._parked[done.row], done)
             self.untold_us = self._ahead.untold_us
-        self._host.output.settle()
+        self._settle()
         if self.untold_us < FOREVER:
             # Who is found through then goes on later than that.
             self._env.at(self.untold_us - 1, self._key, self.go_on)
