@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.portions import portions
+from groupsim.sim.books.sorting import order_of
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.units import FOREVER
 
@@ -67,7 +68,7 @@ class _Block(NamedTuple):
     @classmethod
     def of(cls, place: Column, *columns: Column) -> _Block:
         """Rows in any order."""
-        order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
+        order = order_of(place)
         return cls.in_order(tuple(column[order] for column in (place, *columns)))
 
     @classmethod
@@ -139,9 +140,7 @@ class OutputHistory:
         waiting: list[tuple[Column, ...]] = []
         for first, end in portions(_ends(found), _AT_ONCE):
             parts = zip(*(block.part(first, end) for block in found), strict=True)
-            columns = [np.concatenate(column) for column in parts]
-            order = _order(*columns[:3])
-            ordered = _Ordered([column[order] for column in columns], self._figures, horizon)
+            ordered = _Ordered([np.concatenate(column) for column in parts], self._figures, horizon)
             ordered.count()
             waiting.append(ordered.waiting())
         if waiting and len((kept := _Block.in_order(tuple(map(np.concatenate, zip(*waiting, strict=True))))).ends):
@@ -159,8 +158,9 @@ def _ends(blocks: Sequence[_Block]) -> Column:
 
 def _order(place: Column, time: Column, key: Column) -> NDArray[np.intp]:
     """By place, time and key: most rows are nearly in order, and few have the time of another one."""
-    moment = (place - place.min()) * (time.max() + 1) + time
-    order = np.argsort(moment, kind="stable")
+    since = time.min()
+    moment = (place - place.min()) * (time.max() + 1 - since) + (time - since)
+    order = order_of(moment)
     moment, key = moment[order], key[order]
     is_tied = moment[1:] == moment[:-1]
     tied = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
@@ -199,8 +199,10 @@ class _Ordered:
     """Rows in the order of places and offsets; indices of rows stand for moments."""
 
     def __init__(self, columns: Sequence[Column], figures: _Figures, horizon: int | None) -> None:
-        self._columns = columns
-        self._place, time, self._key, self._written_us, self._producer, self._records = columns
+        place, time, self._key, self._written_us, producer, records = self._columns = columns
+        # Where each row is in the columns: few are asked for their keys, or when they were written.
+        self._row = row = _order(place, time, self._key)
+        self._place, time, self._producer, self._records = place[row], time[row], producer[row], records[row]
         self._horizon = horizon
         self._time = np.append(time, horizon or 0)
         is_first = np.append(True, self._place[1:] != self._place[:-1])
@@ -208,24 +210,26 @@ class _Ordered:
         self._ends = np.append(self._begins[1:], len(self._place))
         """After the last row of each place."""
         self._places = self._place[self._begins]
+        self._index = np.repeat(np.arange(len(self._places)), self._ends - self._begins)
+        """Of each row, of its place."""
         figures.cover(int(self._places[-1]) + 1)
         self._figures = figures
         is_waiting = self._records < MARKER
         sizes = np.where(is_waiting, 0, np.maximum(self._records, 1))
         written = np.cumsum(sizes)
         before = np.append(0, written)[self._begins] - figures.columns[0, self._places]
-        self._offset: Column = written - np.repeat(before, self._ends - self._begins)
+        self._offset: Column = written - before[self._index]
         """Log end offset after each row."""
         self._first: Column = np.where(is_waiting, -1 - self._records, self._offset - sizes)
         self._opened, self._closed = self._transactions()
         self._stable = np.maximum.accumulate(self._closed)
         """By when each transaction, and all that began before it, is over."""
-        self._where = np.searchsorted(self._ends, self._opened, side="right")
+        self._where = self._index[self._opened]
         self._is_settled = self._stable < self._ends[self._where]
 
     def _transactions(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows by which transactions begin, ascending, and the row of each one's marker; or the end of its place."""
-        order = np.argsort(self._producer, kind="stable")
+        order = order_of(self._producer - _OVER)
         place, producer, is_marker = self._place[order], self._producer[order], self._records[order] == MARKER
         is_other = np.append(True, (place[1:] != place[:-1]) | (producer[1:] != producer[:-1]))
         is_over = producer == _OVER
@@ -235,11 +239,12 @@ class _Ordered:
         run = np.cumsum(is_other)
         has_marker = following < len(order)
         has_marker[has_marker] = run[following[has_marker]] == run[opens][has_marker]
-        ends = self._ends[np.searchsorted(self._ends, order[opens], side="right")]
-        closed = np.where(has_marker, order[np.minimum(following, len(order) - 1)], ends)
-        closed = np.where(is_over[opens], order[opens], closed)
-        by_row = np.argsort(order[opens])
-        return order[opens][by_row], closed[by_row]
+        opened = order[opens]
+        closed = np.where(has_marker, order[np.minimum(following, len(order) - 1)], self._ends[self._index[opened]])
+        closed_by = np.full(len(order), -1)
+        closed_by[opened] = np.where(is_over[opens], opened, closed)
+        in_order = np.flatnonzero(closed_by >= 0)
+        return in_order, closed_by[in_order]
 
     def count(self) -> None:
         """Add all of this to the figures."""
@@ -260,20 +265,20 @@ class _Ordered:
         since = np.where(is_first, self._figures.until[place], np.append(0, stable_us[:-1]))
         *_, blocked, waited = self._figures.columns
         np.add.at(blocked, place, stable_us - np.maximum(self._time[opened], since))
-        np.maximum.at(waited, place, stable_us - self._written_us[opened])
+        np.maximum.at(waited, place, stable_us - self._written_us[self._row[opened]])
         self._figures.until[place] = stable_us
 
     def waiting(self) -> tuple[Column, ...]:
         """Transactions, as rows, that readers wait for at the end."""
         which = ~self._is_settled & (self._horizon is None)
         opened, closed, end = self._opened[which], self._closed[which], self._ends[self._where[which]]
-        place, time, key, written_us, producer, _ = (column[opened] for column in self._columns)
+        place, time, key, written_us, producer, _ = (column[self._row[opened]] for column in self._columns)
         return place, time, key, written_us, np.where(closed < end, _OVER, producer), -1 - self._first[opened]
 
     def _lags(self) -> Column:
         """Log end offset less last stable offset after each row."""
         rows = np.arange(len(self._place))
-        oldest = np.searchsorted(self._stable, rows, side="right")
+        oldest = np.cumsum(np.bincount(self._stable, minlength=len(rows) + 1))[:-1]
         opened = np.append(self._opened, len(rows))[oldest]
         is_open = opened <= rows
         lag = np.zeros(len(rows), np.int64)
@@ -282,5 +287,7 @@ class _Ordered:
 
     def _is_counted(self) -> NDArray[np.bool_]:
         """Rows after which readers can look: the last of those that are committed together."""
-        same = [column[1:] == column[:-1] for column in (self._place, self._time[:-1], self._key)]
-        return np.append(~np.logical_and.reduce(same), True)
+        is_same = (self._place[1:] == self._place[:-1]) & (self._time[1:-1] == self._time[:-2])
+        same = np.flatnonzero(is_same)
+        is_same[same] = self._key[self._row[same]] == self._key[self._row[same + 1]]
+        return np.append(~is_same, True)

@@ -17,7 +17,8 @@ from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.output.joined_production import JoinedProduction
 from groupsim.sim.output.lag_curve import Bounds, Condition, GroupLags, Window, line_above, within
 from groupsim.sim.output.lag_peaks import OldestRecords, RecordPeaks
-from groupsim.sim.output.stretches import Integers, Motion, Reader, Stretches
+from groupsim.sim.output.stretch_reader import Reader
+from groupsim.sim.output.stretches import Integers, Motion, Stretches
 from groupsim.sim.output.work import Work
 from groupsim.sim.units import seconds
 

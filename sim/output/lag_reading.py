@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -71,9 +72,7 @@ def _renumbered(after: Stretches, services: Integers, productions: Integers) -> 
     service, production = after.service.copy(), after.production.copy()
     for column, kept in ((service, services), (production, productions)):
         column[column >= 0] = np.searchsorted(kept, column[column >= 0])
-    return Stretches(
-        after.partition, after.begin, after.end, after.floor, service, after.offset, after.offered, production
-    )
+    return replace(after, service=service, production=production)
 
 
 def _begun(motion: Motion, services: Integers, productions: Integers) -> tuple[Any, ...]:
