@@ -14,7 +14,8 @@ from groupsim.sim.fastpath.transactions.cycle import Cycle, CycleLaw
 from groupsim.sim.units import FOREVER
 
 _CELLS: Final = 1 << 18
-"""So many transactions times partitions are told at once: until then all of what they leave has to be kept."""
+"""So many transactions times partitions of a group are told at once, whatever part of its members they are of: until
+then all of what they leave has to be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +95,14 @@ class Ahead:
     standing : Standing
     begun : int64 array, shape (k,)
         Where they go on with their partitions.
+    partitions : int
+        Of their group.
     """
 
-    def __init__(self, law: CycleLaw, members: Members, held: Held, standing: Standing, begun: Column) -> None:
-        self._law = law
+    def __init__(
+        self, law: CycleLaw, members: Members, held: Held, standing: Standing, begun: Column, partitions: int
+    ) -> None:
+        self._law, self._partitions = law, partitions
         self._size = len(members.slots)
         self._rows: Rows = np.arange(self._size)
         self._members, self._held, self._standing, self._begun = members, held, standing, begun
@@ -127,7 +132,7 @@ class Ahead:
                 self._part_with(goes_on)
                 continue
             self._go_on(cycle)
-            if len(self._told) * len(self._begun) >= _CELLS:
+            if len(self._told) * self._partitions >= _CELLS:
                 # Who parts may take back what it did since it was sure; the one before that shows where it stands.
                 yield self._tell(int(self._sure[self._rows].min()) - self._told_before - 1)
         yield self._tell(len(self._told))

@@ -53,7 +53,8 @@ class Telling:
         ledger, clients = group.books.ledger, [one.client for one in parked]
         law = CycleLaw(ledger, surface(group, host, clients[0]))
         held, begun = holdings(group.books, parked)
-        self._ahead = Ahead(law, members(host, parked, clear_until_us), held, standing(host, parked), begun)
+        they = members(host, parked, clear_until_us), held, standing(host, parked), begun
+        self._ahead = Ahead(law, *they, len(group.books.partitions))
         self._portions = filter(None, self._ahead.run())
         self._topic = clients[0].transactions.output.topic
         self._shard_keys = np.array([host.shard_of(one.transactions.life.transactional_id).key for one in clients])
