@@ -95,7 +95,7 @@ def simulate(
             books = [group.books for group in world.groups.values()]
             rows = Tabulator(
                 scenario, books, [*world.shards.books.values()], world.broker_books, world.producer_books.rows,
-                world.last_fault_us, seed=seed, replication=replication, variant=variant,
+                world.last_fault_us, world.readings, seed=seed, replication=replication, variant=variant,
             )  # fmt: skip
             tables = rows.tables()
     except SimError as error:

@@ -51,6 +51,7 @@ from groupsim.sim.model import (
     outputs_of,
     topics_read,
 )
+from groupsim.sim.output.lag_reading import LagReading
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
 from groupsim.sim.randomness import Streams
 from groupsim.sim.units import FOREVER
@@ -111,6 +112,7 @@ class World:
             self._build(spec)
         self.news = TopicNews(self.env, streams, self.timing, self.catalog, self.brokers, self.coordinators)
         self.transactions: Transactions | None = None
+        self.readings: dict[str, LagReading] = {}
         """Only if a group produces."""
         self.producer_books = ProducerBooks()
         self.data_logs: DataLogs | None = None
@@ -174,12 +176,11 @@ class World:
         """Whoever writes record by record."""
         news = ArrivalNews(self.env, self.scenario, self.catalog, self.groups, self.members)
         if outputs_of(self.scenario):
-            self.transactions = Transactions(
-                self.env, self.scenario, self.catalog, self.groups, self.brokers, self.coordinators, news,
-                self.are_cut, is_loud=self.is_loud,
-            )  # fmt: skip
+            parts = (self.env, self.scenario, self.catalog, self.groups)
+            brokers = (self.brokers, self.coordinators, news, self.are_cut)
+            host = self.transactions = Transactions(*parts, *brokers, is_loud=self.is_loud)
             metered = frozenset(name for name in self.groups if self.shards.is_metered(self._partition_of(name)))
-            open_parking(self.env, self.scenario, self.catalog, self.groups, self.members, self.transactions, metered)
+            self.readings = open_parking(*parts, self.members, host, metered)
         if self.scenario.producers:
             self._build_producers(news)
 
@@ -206,17 +207,14 @@ class World:
         name = f"{spec.name}/{index}"
         override = spec.override_of(index)
         consumer = Consumer(
-            self,
-            group,
-            index,
-            name,
+            self, group, index, name,
             config=override.client or spec.client,
             processing=override.processing or spec.processing,
             subscription=override.subscription or spec.subscription,
             static=spec.members.static,
             process=f"{spec.name}/process-{index // spec.members.per_process}",
             elide=engine.elide,
-        )
+        )  # fmt: skip
         consumer.rack = override.rack if override.rack is not None else consumer.config.client_rack
         consumer.named_instance = override.instance_id or name
         consumer.pauses = self._pause_streams.of(consumer)

@@ -74,25 +74,70 @@ class OffsetLog:
         self._produced = 0
 
     @classmethod
+    def begun_with(
+        cls, services: Sequence[NDArray[Any]], lengths: NDArray[np.int64], load: Load, productions: Sequence[Any]
+    ) -> OffsetLog:
+        """One in which nothing has happened yet, with services and productions that began before it."""
+        log = cls()
+        log._services, log._loads, log._lengths = [tuple(services)], [load], [(lengths,)]
+        log._productions = [tuple(productions)]
+        log._served, log._produced = len(lengths), len(productions[0])
+        return log
+
+    @classmethod
     def joined(cls, logs: Sequence[OffsetLog], begins: Sequence[int]) -> OffsetLog:
         """Those of several groups as one, in which the partitions of each have numbers from ``begins`` on."""
         if len(logs) == 1:
             return logs[0]
         joined = cls()
         for log, begin in zip(logs, begins, strict=True):
-            joined._append(log, begin)
+            joined.append(log, begin)
         return joined
 
-    def _append(self, log: OffsetLog, begin: int) -> None:
+    def append(self, log: OffsetLog, begin: int = 0) -> None:
+        """Let another one follow, whose partitions have numbers from ``begin`` on."""
         first = {SERVE: self._served, PRODUCE: self._produced}
-        for kind, partitions, time, offset, index, lengths in log.blocks:
-            self._add(Block(kind, partitions + begin, time, offset, index + first.get(kind, 0), lengths))
-        self._loads += [(partitions + begin, offered, mrps) for partitions, offered, mrps in log._loads]
+        for block in log.blocks:
+            partitions = block.partitions + begin if begin else block.partitions
+            self._add(block._replace(partitions=partitions, first=block.first + first.get(block.kind, 0)))
+        loads = log._loads
+        self._loads += [(one[0] + begin, *one[1:]) for one in loads] if begin else loads
         self._services += log._services
         self._lengths += log._lengths
         self._productions += log._productions
         self._served += log._served
         self._produced += log._produced
+
+    def parted(self, until: int) -> tuple[OffsetLog, OffsetLog]:
+        """What was before a time, with services and productions that began before it, and what was not."""
+        before, after = OffsetLog(), OffsetLog()
+        served, produced = zip(self._services, self._loads, self._lengths, strict=True), iter(self._productions)
+        for block in self.blocks:
+            begun = next(served) if block.kind == SERVE else ()
+            rates = next(produced) if block.kind == PRODUCE else ()
+            is_before = np.asarray(block.time) < until
+            for log, which in ((before, is_before), (after, ~is_before)):
+                if (found := np.count_nonzero(which)) == which.size:
+                    log._take(block, begun, rates)
+                elif found:
+                    log._take(*_some(block, begun, rates, which))
+        return before, after
+
+    def _take(self, block: Block, begun: tuple[Any, ...], rates: tuple[Any, ...]) -> None:
+        """A block of another log, with its services or productions."""
+        if begun:
+            services, load, (lengths,) = begun
+            self._add(block._replace(first=self._served))
+            self._services.append(services)
+            self._loads.append(load)
+            self._lengths.append((lengths,))
+            self._served += np.size(lengths)
+        elif rates:
+            self._add(block._replace(first=self._produced))
+            self._productions.append(rates)
+            self._produced += len(block.partitions)
+        else:
+            self._add(block)
 
     def _add(self, block: Block) -> None:
         self.blocks.append(block)
@@ -162,6 +207,25 @@ class OffsetLog:
     def productions(self) -> list[NDArray[np.int64]]:
         """Since when, milli-records then, and rate of each production. Shapes (n,)."""
         return [_column(self._productions, index, np.int64) for index in range(3)]
+
+
+def _some(
+    block: Block, begun: tuple[Any, ...], rates: tuple[Any, ...], which: NDArray[np.bool_]
+) -> tuple[Block, tuple[Any, ...], tuple[Any, ...]]:
+    """Those of some of a block's times, with its services or productions."""
+    rows = which if block.lengths is None else np.repeat(which, block.lengths)
+    lengths = None if block.lengths is None else block.lengths[which]
+    some = block._replace(
+        partitions=block.partitions[rows], time=block.time[which], offset=_of(block.offset, rows), lengths=lengths
+    )
+    if begun:
+        services, load, _ = begun
+        begun = tuple(_of(one, which) for one in services), tuple(one[rows] for one in load), (lengths,)
+    return some, begun, tuple(_of(one, rows) for one in rates)
+
+
+def _of(values: Any, rows: NDArray[np.bool_]) -> Any:
+    return values[rows] if isinstance(values, np.ndarray) else values
 
 
 def _column(parts: Sequence[tuple[Any, ...]], index: int, dtype: Any) -> NDArray[Any]:

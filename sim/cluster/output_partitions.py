@@ -61,6 +61,8 @@ class OutputPartitions:
         Who is in sync; None: everybody, since nothing happens to brokers.
     logs : dict of (topic, number) to OutputLog
         Partitions that have been written to.
+    tellers : list of callable
+        Of those who tell what has been written late: before which time each has told all, microseconds.
     """
 
     def __init__(
@@ -72,7 +74,8 @@ class OutputPartitions:
         self._version, self._append_us, self._answer, self._readers = version, append_us, answer, readers
         self.control: ReplicationControl | None = None
         self.logs: dict[TopicPartition, OutputLog] = {}
-        self._history = OutputHistory()
+        self.tellers: list[Callable[[], int]] = []
+        self._history = OutputHistory(lambda: min([env.now, *(told_us() for told_us in self.tellers)]))
         self._waiting: list[_Waiting] = []
         self._key = deadline_key(name_hash("output partitions"), Kind.TIMER)
 
@@ -152,6 +155,10 @@ class OutputPartitions:
         place = np.zeros(there[-1] + 1, np.int64)
         place[there] = [self._history.place_of((topic, number)) for number in there]
         self._history.note_all(place[numbers], time, key, producer_id, records)
+
+    def settle(self) -> None:
+        """All is told before the time that each of ``tellers`` says."""
+        self._history.settle()
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 

@@ -104,6 +104,10 @@ class OldestRecords:
         self._raise(resting, self._ages(resting, resting.end - 1, resting.floor))
         self._open.append(served[self._ages_at_most(served, served.end - 1, served.floor) > self._known(served)])
 
+    def know(self, age_us: Integers) -> None:
+        """The greatest age of each group is at least that, microseconds. Shape (n_groups,)."""
+        self._age_us = np.maximum(self._age_us, age_us)
+
     def age_us(self) -> Integers:
         """The greatest age of each group, microseconds. Shape (n_groups,)."""
         rows = Stretches.joined(self._open)

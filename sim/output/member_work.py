@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.record import Life
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.stretches import begun_last
+
+
+def slots_of(books: GroupBooks) -> dict[str, int]:
+    """Index in the group of each consumer."""
+    return {name: slot for slot, name in enumerate(books.handles.names)}
 
 
 def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -> NDArray[np.intp]:
@@ -20,7 +26,7 @@ def lives_of(lives: Sequence[Life], slots: Mapping[str, int], lag: LagFigures) -
     ----------
     lives : sequence of Life
     slots : mapping of str to int
-        Index in the group of each consumer.
+        `slots_of`.
     lag : LagFigures
         Whose services they are.
     """

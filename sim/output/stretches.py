@@ -7,7 +7,7 @@ at an instant has changed by then. Production and processed records of a stretch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -15,14 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.levels import Levels, ends_in_sight
-from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, REST, SERVE, Block, OffsetLog
-from groupsim.sim.books.portions import portions
+from groupsim.sim.books.offset_log import OffsetLog
 from groupsim.sim.units import FOREVER, S
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_ROWS = 1 << 16
-"""Rows of the log that are worked on at once."""
 
 
 def begun_last(
@@ -62,6 +59,8 @@ class Stretches:
         Where the service began, and what was waiting then.
     production : int array
         Index of the production.
+    place : int array
+        Of the partition among those of all services (`Levels.places`), where there is a service.
     """
 
     partition: Integers
@@ -72,6 +71,7 @@ class Stretches:
     offset: Integers
     offered: Integers
     production: Integers
+    place: Integers
 
     def __len__(self) -> int:
         return len(self.partition)
@@ -82,6 +82,7 @@ class Stretches:
         return Stretches(
             self.partition[rows], self.begin[rows], self.end[rows], self.floor[rows],
             self.service[rows], self.offset[rows], self.offered[rows], self.production[rows],
+            self.place[rows],
         )  # fmt: skip
 
     def cut(self, begin: Integers | int, end: Integers | int) -> Stretches:
@@ -91,13 +92,13 @@ class Stretches:
 
     def between(self, begin: Integers, end: Integers) -> Stretches:
         """The same with other ends."""
-        service = self.service.copy()
-        return Stretches(self.partition, begin, end, self.floor, service, self.offset, self.offered, self.production)
+        serving = self.service.copy(), self.offset, self.offered, self.production, self.place
+        return Stretches(self.partition, begin, end, self.floor, *serving)
 
     @classmethod
     def none(cls) -> Stretches:
         """No rows."""
-        return cls(*np.empty((8, 0), np.int64))
+        return cls(*np.empty((9, 0), np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[Stretches]) -> Stretches:
@@ -124,7 +125,9 @@ class Motion:
         self.slot, self.since, self.backlog, self.rate, self.capacity = services
         self.produced_since, self.base, self.mrps = log.productions()
         self.caught_up = self._caught_up()
-        lengths, (partitions, self._offered, mrps) = log.loads()
+        self.lengths, self.load = lengths, load = log.loads()
+        self._begins = np.cumsum(lengths) - lengths
+        partitions, self._offered, mrps = load
         self.levels = Levels(self.capacity, lengths, partitions, self._offered, mrps)
 
     def _caught_up(self) -> Integers:
@@ -162,13 +165,23 @@ class Motion:
         is_through = (done >= offered) & (elapsed > 0)
         if is_through.all():
             return there
-        places = self.levels.places(who, rows.partition)
-        worked = self.levels.whole(who, places, np.maximum(elapsed, 0).astype(np.float64), rows.offset, there)
+        worked = self.levels.whole(who, rows.place, np.maximum(elapsed, 0).astype(np.float64), rows.offset, there)
         return np.where(is_through, there, worked)
 
-    def offered(self, services: Integers, partitions: Integers) -> Integers:
+    def places(self, services: Integers, partitions: Integers, ranks: Integers) -> Integers:
+        """`Levels.places`; ``ranks``: how many partitions of each service come before that, if it has begun with all.
+
+        Shape (n,).
+        """
+        places = self._begins[services] + ranks
+        others = np.flatnonzero(self.load[0][places] != partitions)
+        if others.size:
+            places[others] = self.levels.places(services[others], partitions[others])
+        return places
+
+    def offered(self, places: Integers) -> Integers:
         """Records of partitions that waited for services when they began. Shape (n,)."""
-        return self._offered[self.levels.places(services, partitions)].astype(np.int64)
+        return self._offered[places].astype(np.int64)
 
     def unseen(self, rows: Stretches) -> Integers:
         """Records that have come in jumps since the service began, where there is one. Shape (n,)."""
@@ -243,7 +256,7 @@ class Motion:
     def _caught_up_with(self, rows: Stretches) -> Integers:
         """When nothing is unprocessed in a stretch any more that somebody serves; `FOREVER` elsewhere. Shape (n,)."""
         who = rows.service
-        own = np.minimum(np.ceil(self.levels.caught_up[self.levels.places(who, rows.partition)]), 1e17)
+        own = np.minimum(np.ceil(self.levels.caught_up[rows.place]), 1e17)
         is_served = (who >= 0) & (own < 1e17)
         times = np.where(is_served, self.since[who] + np.where(is_served, own, 0).astype(np.int64), FOREVER)
         return np.minimum(times, self.caught_up[who])
@@ -252,7 +265,8 @@ class Motion:
         """The parts of served stretches in which all is processed but what the service does not see."""
         begin = np.minimum(np.maximum(rows.begin, self._caught_up_with(rows)), rows.end)
         floor, nobody = np.maximum(rows.floor, rows.offset + rows.offered), np.full(len(rows), -1)
-        return Stretches(rows.partition, begin, rows.end, floor, nobody, rows.offset, rows.offered, rows.production)
+        others = rows.offset, rows.offered, rows.production, rows.place
+        return Stretches(rows.partition, begin, rows.end, floor, nobody, *others)
 
     def _once_and_twice(self, rows: Stretches) -> tuple[Stretches, Stretches]:
         """Served stretches, as parts that nobody seems to serve, and what comes after all has been read again."""
@@ -263,101 +277,3 @@ class Motion:
         again.service[:] = -1
         new = rows.between(through, rows.end)
         return again[again.begin < again.end], new[new.begin < new.end]
-
-
-class Reader:
-    """Reads stretches off a log, some of its rows at a time.
-
-    Parameters
-    ----------
-    log : OffsetLog
-    motion : Motion
-    partitions : int
-    last : int, microseconds
-        The last instant.
-    """
-
-    def __init__(self, log: OffsetLog, motion: Motion, partitions: int, last: int) -> None:
-        self._log = log
-        self._motion = motion
-        self._partitions = partitions
-        self._last = last
-
-    def __iter__(self) -> Iterator[Stretches]:
-        """Every stretch in which the group has begun, in no particular order."""
-        if not self._partitions:
-            return
-        carried = Stretches(
-            np.arange(self._partitions), np.full(self._partitions, -1), np.zeros(self._partitions, np.int64),
-            *np.full((5, self._partitions), -1),
-        )  # fmt: skip
-        everything, last = np.arange(self._partitions, dtype=np.int32), self._last + 1
-        closing = Block(RAISE, everything, last, -1)
-        blocks = [*self._log.blocks, closing]
-        ends = np.cumsum([len(block.partitions) for block in blocks])
-        for first, end in portions(ends, _ROWS):
-            states = self._states(carried, blocks[first:end])
-            is_last = np.append(states.partition[1:] != states.partition[:-1], True)
-            latest = states[is_last]
-            for field in fields(Stretches):
-                getattr(carried, field.name)[latest.partition] = getattr(latest, field.name)
-            states.end[:-1] = states.begin[1:]
-            begun = (states.floor >= 0) & ~is_last & (states.begin < states.end) & (states.begin < last)
-            yield states[begun].cut(0, last)
-
-    def _states(self, carried: Stretches, blocks: Sequence[Block]) -> Stretches:
-        """How each partition is after each row, by partition, each from its row's time on; the first is as before."""
-        kind, partition, time, offset, reference = _columns(blocks)
-        is_told = np.zeros(self._partitions, np.bool_)
-        is_told[partition] = True
-        known = carried[is_told]
-        first, length = len(known), len(known) + len(kind)
-        kinds = np.concatenate([np.full(first, CARRY, np.int8), kind])
-        order = np.argsort(np.concatenate([known.partition, partition]), kind="stable")
-        kinds = kinds[order]
-        begin = np.concatenate([known.begin, time])[order]
-        offsets = np.concatenate([known.offset, offset])[order]
-        rows = np.arange(length)
-        serving = np.maximum.accumulate(np.where((kinds == SERVE) | (kinds == REST) | (kinds == CARRY), rows, 0))
-        producing = np.maximum.accumulate(np.where((kinds == PRODUCE) | (kinds == CARRY), rows, 0))
-        raised = np.concatenate([known.floor, np.where(kind == PRODUCE, -1, offset)])[order]
-        production = np.concatenate([known.production, reference])[order][producing]
-        service = np.concatenate([known.service, np.where(kind == SERVE, reference, -1)])[order][serving]
-        states = Stretches(
-            np.concatenate([known.partition, partition])[order], begin, begin.copy(), _highest(raised, kinds == CARRY),
-            service, offsets[serving], np.concatenate([known.offered, np.zeros(len(kind), np.int64)])[order],
-            production,
-        )  # fmt: skip
-        begun = np.flatnonzero(kinds == SERVE)
-        states.offered[begun] = self._motion.offered(service[begun], states.partition[begun])
-        states.offered[:] = states.offered[serving]
-        return states
-
-
-def _columns(blocks: Sequence[Block]) -> tuple[NDArray[np.int8], Integers, Integers, Integers, Integers]:
-    """Kind, partition, time, offset and reference of all rows of some blocks. Shapes (n,)."""
-    lengths = [len(block.partitions) for block in blocks]
-    kind = np.repeat(np.array([block.kind for block in blocks], np.int8), lengths)
-    partition = np.concatenate([block.partitions for block in blocks])
-    time, offset = np.empty(len(kind), np.int64), np.empty(len(kind), np.int64)
-    reference = np.repeat(np.array([block.first for block in blocks]), lengths)
-    end = 0
-    for block, length in zip(blocks, lengths, strict=True):
-        begin, end = end, end + length
-        offset[begin:end] = block.offset
-        if block.lengths is None:
-            time[begin:end] = block.time
-            if block.kind == PRODUCE:
-                reference[begin:end] += np.arange(length)
-        else:
-            time[begin:end] = np.repeat(block.time, block.lengths)
-            reference[begin:end] += np.repeat(np.arange(len(block.lengths)), block.lengths)
-    return kind, partition, time, offset, reference
-
-
-def _highest(values: Integers, begins: NDArray[np.bool_]) -> Integers:
-    """The highest value so far, beginning anew where ``begins``. Shape of ``values``."""
-    span = int(values.max(initial=0)) + 2
-    shift = np.cumsum(begins) * span
-    highest: Integers = np.maximum.accumulate(values + shift) - shift
-    return highest

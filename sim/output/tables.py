@@ -18,6 +18,7 @@ from groupsim.sim.output.cluster import broker_rows, queue_rows, shard_rows
 from groupsim.sim.output.columns import of_mappings
 from groupsim.sim.output.coordinators import coordinator_rows, placement_rows
 from groupsim.sim.output.lag_figures import LagFigures, figures_of
+from groupsim.sim.output.lag_reading import LagReading
 from groupsim.sim.output.measures import (
     clip,
     gaps,
@@ -28,12 +29,12 @@ from groupsim.sim.output.measures import (
     stop_the_world_us,
     unavailable_us,
 )
-from groupsim.sim.output.member_work import lives_of, work_of
+from groupsim.sim.output.member_work import lives_of, slots_of, work_of
 from groupsim.sim.output.origin import counted
 from groupsim.sim.output.over_groups import over_groups_rows
 from groupsim.sim.output.records import latency_columns, record_columns
 from groupsim.sim.output.result import Tables, Text
-from groupsim.sim.output.traffic import Traffic, traffic_of, traffic_summary
+from groupsim.sim.output.traffic import Traffic, traffic_summary
 from groupsim.sim.output.transactions import output_rows, transaction_rows, transaction_summary
 from groupsim.sim.output.zookeeper import zookeeper_row
 from groupsim.sim.randomness import mean_of
@@ -56,13 +57,15 @@ class Tabulator:
         Rows of table ``producers``.
     last_fault_us : int or None, microseconds
         When the last fault has ended.
+    readings : mapping of str to LagReading
+        Of groups whose logs are read as time passes.
     seed, replication : int
     variant : str
     """
 
     def __init__(
         self, scenario: Scenario, books: Sequence[GroupBooks], shards: Sequence[ShardBooks], brokers: BrokerBooks,
-        producers: Sequence[Mapping[str, str | int]], last_fault_us: int | None,
+        producers: Sequence[Mapping[str, str | int]], last_fault_us: int | None, readings: Mapping[str, LagReading],
         *, seed: int, replication: int, variant: str,
     ) -> None:  # fmt: skip
         self._scenario = scenario
@@ -72,6 +75,7 @@ class Tabulator:
         self._shard_of = {name: one.figures for one in shards for name in one.groups}
         self._books = sorted(books, key=lambda one: one.name)
         self._last_fault_us = last_fault_us
+        self._readings = readings
         self._specs = {group.name: group for group in scenario.groups}
         self.identity = (scenario.name, variant, seed, replication)
         to = scenario.measure_to_us if scenario.measure_to_us is not None else scenario.horizon_us
@@ -81,14 +85,16 @@ class Tabulator:
         """All tables, sorted and typed."""
         parts: dict[str, list[Columns]] = {name: [] for name in TABLES}
         told = (self._scenario.horizon_us, self.measure, self._scenario.origin_us)
-        figures = figures_of([group.ledger for group in self._books], *told)
-        for group, lag in zip(self._books, figures, strict=True):
+        readings = [self._readings.get(group.name) for group in self._books]
+        earlier = [None if one is None else one.earlier for one in readings]
+        figures = figures_of([group.ledger for group in self._books], *told, earlier)
+        for group, reading, lag in zip(self._books, readings, figures, strict=True):
             rows = merge_touching(self._unread(group))
             parts["unavailability"].append(self._unavailability(group, rows))
             unread, gap = unavailable_us(rows, len(group.partitions)), gaps(rows)
-            slots = {name: slot for slot, name in enumerate(group.handles.names)}
-            lives = lives_of(group.record.lives, slots, lag)
-            traffic = traffic_of(group, lag, lives, self.measure)
+            lives = lives_of(group.record.lives, slots_of(group), lag)
+            traffic = Traffic(group) if reading is None else reading.traffic
+            traffic.add(lag, lives)
             summary = self._summary(group, unread, gap, self._stop_the_world(group, rows, gap), lag)
             summary |= traffic_summary(traffic, self._scenario, self.measure) | transaction_summary(group)
             parts["summary"].append(summary)
@@ -294,12 +300,12 @@ def _partitions(group: GroupBooks, unread: Any, gap: Any, lag: LagFigures) -> Co
     }  # fmt: skip
 
 
-def _members(group: GroupBooks, work: Columns, traffic: Traffic | None) -> Columns:
+def _members(group: GroupBooks, work: Columns, traffic: Traffic) -> Columns:
     lives = group.record.lives
     columns: Columns = {"group": _name(group, len(lives)), **work}
     nothing = np.full(len(lives), None)
-    columns["read_bytes"] = nothing if traffic is None else traffic.read
-    columns["cross_rack_bytes"] = nothing if traffic is None else traffic.crossed
+    columns["read_bytes"] = traffic.read if traffic.is_known else nothing
+    columns["cross_rack_bytes"] = traffic.crossed if traffic.is_known else nothing
     for column in TABLES["members"]:
         if column not in columns:
             columns[column] = [getattr(life, column) for life in lives]

@@ -13,6 +13,7 @@ from groupsim.sim.model import Scenario
 from groupsim.sim.output.lag_curve import Window
 from groupsim.sim.output.lag_figures import LagFigures
 from groupsim.sim.output.stretches import Integers, Stretches
+from groupsim.sim.output.work import Work
 from groupsim.sim.units import S
 
 _GB = 1e9
@@ -27,51 +28,54 @@ class Traffic:
     Parameters
     ----------
     books : GroupBooks
-    sizes : int64 array, shape (n_partitions,)
-        Bytes of a record.
-    lag : LagFigures
-        Whose services they were.
-    lives : intp array, shape (n_services,)
-        The life to which each belongs.
-    window : (int, int), microseconds
-        In it bytes of the group count; those of members count all their lives.
 
     Attributes
     ----------
     read, crossed : int64 arrays, shape (n_lives,)
         Bytes of each life, and those from brokers in other racks.
     group_read, group_crossed : int
-        The same of the group in the window.
+        The same of the group, as far as metrics count.
     """
 
-    def __init__(
-        self, books: GroupBooks, sizes: Integers, lag: LagFigures, lives: NDArray[np.intp], window: Window
-    ) -> None:
+    def __init__(self, books: GroupBooks) -> None:
+        self._books = books
         self._partitions = books.partitions
-        self._sizes = sizes
-        self._work = work = lag.work()
-        self._lives = lives
-        self._window = window
-        places = [(life.rack, life.client_rack) for life in books.record.lives]
-        self._kinds = sorted(set(places))
+        self._kinds: list[tuple[str, str]] = []
         """Where members are, and what racks their clients name."""
-        self._kind_of = np.array([self._kinds.index(place) for place in places], np.int64)
-        self.read = np.zeros(len(places), np.int64)
-        self.crossed = np.zeros(len(places), np.int64)
+        self._kind_of = np.empty(0, np.int64)
+        self.read, self.crossed = np.zeros((2, 0), np.int64)
         self.group_read = self.group_crossed = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody has said how large records are of all topics that it reads."""
+        return bool(self._partitions.record_bytes.all())
+
+    def add(self, lag: LagFigures, lives: NDArray[np.intp]) -> None:
+        """What services have read, each of which belongs to a life. Shape (n_services,)."""
+        if not self.is_known:
+            return
+        places = [(life.rack, life.client_rack) for life in self._books.record.lives]
+        self._kinds = sorted(set(places))
+        self._kind_of = np.array([self._kinds.index(place) for place in places], np.int64)
+        more = (0, len(places) - len(self.read))
+        self.read, self.crossed = np.pad(self.read, more), np.pad(self.crossed, more)
+        work, sizes = lag.work(), self._partitions.record_bytes
         for rows in work.served():
             for begin, end, crosses in self._epochs():
-                self._add(rows.cut(begin, end), crosses)
+                part = rows.cut(begin, end)
+                part = part[part.begin < part.end]
+                self._add(work, part, lives[lag.over :][part.service], sizes[part.partition], crosses)
 
-    def _add(self, rows: Stretches, crosses: NDArray[np.bool_]) -> None:
-        rows = rows[rows.begin < rows.end]
-        life, sizes = self._lives[rows.service], self._sizes[rows.partition]
+    def _add(
+        self, work: Work, rows: Stretches, life: NDArray[np.intp], sizes: Integers, crosses: NDArray[np.bool_]
+    ) -> None:
         does_cross = crosses[self._kind_of[life], rows.partition]
-        read = self._work.done(rows, rows.begin, rows.end) * sizes
+        read = work.done(rows, rows.begin, rows.end) * sizes
         np.add.at(self.read, life, read)
         np.add.at(self.crossed, life[does_cross], read[does_cross])
-        low, high = np.clip(rows.begin, *self._window), np.clip(rows.end, *self._window)
-        counted = self._work.done(rows, low, high) * sizes
+        low, high = (np.clip(at, *self._books.measure) for at in (rows.begin, rows.end))
+        counted = work.done(rows, low, high) * sizes
         self.group_read += int(counted.sum())
         self.group_crossed += int(counted[does_cross].sum())
 
@@ -91,23 +95,17 @@ class Traffic:
 
     def _crosses(self, nodes: dict[str, NDArray[np.int32]]) -> NDArray[np.bool_]:
         racks = self._partitions.racks
-        masks = np.zeros((len(self._kinds), len(self._sizes)), np.bool_)
+        masks = np.zeros((len(self._kinds), len(self._partitions)), np.bool_)
         for kind, (place, rack) in enumerate(self._kinds):
             if place:
                 masks[kind] = [racks.get(node, place) != place for node in nodes[rack].tolist()]
         return masks
 
 
-def traffic_of(books: GroupBooks, lag: LagFigures, lives: NDArray[np.intp], window: Window) -> Traffic | None:
-    """The traffic of a group; None if nobody has said how large records are of all topics that it reads."""
-    sizes = books.partitions.record_bytes
-    return Traffic(books, sizes, lag, lives, window) if sizes.all() else None
-
-
-def traffic_summary(traffic: Traffic | None, scenario: Scenario, window: Window) -> dict[str, Any]:
+def traffic_summary(traffic: Traffic, scenario: Scenario, window: Window) -> dict[str, Any]:
     """The columns of ``summary`` about it, with what 30 days like the window cost."""
-    read = None if traffic is None else traffic.group_read
-    crossed = None if traffic is None else traffic.group_crossed
+    read = traffic.group_read if traffic.is_known else None
+    crossed = traffic.group_crossed if traffic.is_known else None
     price = scenario.cluster.network.cross_rack_price_per_gb
     months = (window[1] - window[0]) / S / _MONTH_S
     cost = None if crossed is None or price is None else crossed / _GB * price / months

@@ -97,4 +97,4 @@ class Work:
         read, slots = read.part(counts), slots[counts]
         service = begun_last(self.slots, self.since, slots, read.done, "left")
         nothing, partition = np.zeros(len(read), np.int64), read.partition.astype(np.int64)
-        return Stretches(partition, read.done - 1, read.done, nothing, service, nothing, nothing, nothing)
+        return Stretches(partition, read.done - 1, read.done, nothing, service, nothing, nothing, nothing, nothing)

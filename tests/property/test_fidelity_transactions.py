@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from groupsim.sim.books import output_history
+from groupsim.sim.books.output_history import OutputHistory
 from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.fastpath.transactions import ahead
@@ -31,6 +33,7 @@ from groupsim.sim.model import (
     Slow,
     Stuck,
 )
+from groupsim.sim.output import lag_reading
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
 from groupsim.sim.units import MS, S
 from tests.property.test_exactly_once import cuts
@@ -136,15 +139,47 @@ DISTURBANCES: list[Any] = [
         st.tuples(st.integers(10, 50), st.sampled_from(DISTURBANCES)), max_size=2, unique_by=lambda one: one[0]
     ),
     cells=st.sampled_from([100, 1 << 19]),
+    kept=st.sampled_from([1, 1 << 20]),
 )
 def test_what_is_worked_out_ahead_is_what_members_do(
-    more: dict[str, Any], verbs: list[tuple[int, Any]], cells: int
+    more: dict[str, Any], verbs: list[tuple[int, Any]], cells: int, kept: int
 ) -> None:
     timeline = [entry(at * S + 123_457, verb, f"at-{at}") for at, verb in verbs]
-    note(str((more, timeline, cells)))
+    note(str((more, timeline, cells, kept)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "_CELLS", cells)
+        patch.setattr(output_history, "_KEPT", kept)
+        patch.setattr(lag_reading, "_ROWS", kept)
         assert not differences(transform(*timeline, horizon_s=60, **more), 1, check=False)
+
+
+def test_nothing_is_lost_of_what_is_told_late_and_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member that cannot keep up takes all steps as events, beside others that are parked again and again."""
+    monkeypatch.setattr(ahead, "_CELLS", 1)
+    monkeypatch.setattr(output_history, "_KEPT", 0)
+    monkeypatch.setattr(lag_reading, "_ROWS", 0)
+    settled, note_all, settle = [0], OutputHistory.note_all, OutputHistory._settle_before
+
+    def noted(history: OutputHistory, place: Any, time: Any, *others: Any) -> None:
+        assert time.min() >= settled[-1]
+        note_all(history, place, time, *others)
+
+    def settling(history: OutputHistory, until: int, horizon: int | None) -> None:
+        settled.append(until)
+        settle(history, until, horizon)
+
+    monkeypatch.setattr(OutputHistory, "note_all", noted)
+    monkeypatch.setattr(OutputHistory, "_settle_before", settling)
+    slow = entry(2 * S, Slow(target=member(1), factor=40.0, duration=lasting(50 * S)))
+    pauses = [
+        entry(at * S, GcPause(target=member(0), duration=lasting(400 * MS)), f"gc-{at}") for at in range(8, 55, 6)
+    ]
+    waiting = replace(WORK, poll_timeout_us=400 * MS)
+    made = transform(slow, *pauses, count=4, rate=2_000, horizon_s=60, processing=waiting, cluster=JITTER)
+    sized = tuple(replace(topic, record_bytes=100) for topic in made.topics)
+    found = replace(made, sample_every_us=2 * S, measure_from_us=15 * S, recovery_lag_records=30, topics=sized)
+    assert not differences(found, 1, check=False)
+    assert len(settled) > 1000
 
 
 def test_calm_members_take_no_steps() -> None:

@@ -18,7 +18,7 @@ from groupsim.sim.protocol.transactions.messages import TV2, WriteTxnMarkers
 pytestmark = pytest.mark.property
 
 STEPS = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=20, max_size=60
+    st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=20, max_size=60
 )
 """Place, producer id, records (0: a marker), microseconds since the last one."""
 
@@ -64,22 +64,53 @@ class Watched:
         return OutputFigures(end, stable, self.markers, self.lag, blocked, waited)
 
 
-@given(STEPS, st.booleans(), st.sampled_from([1, 8, 1 << 15]))
-def test_figures_are_those_of_a_reader_that_looks_all_the_time(steps: Any, in_columns: bool, at_once: int) -> None:
-    history, logs, now = OutputHistory(), [Watched() for _ in range(3)], 10
-    assert [history.place_of(("t", place)) for place in range(3)] == [0, 1, 2]
+@given(STEPS, st.booleans(), st.sampled_from([1, 8, 1 << 15]), st.sampled_from([1, 3, 7, 99]), st.integers(0, 3))
+def test_figures_are_those_of_a_reader_that_looks_all_the_time(
+    steps: Any, in_columns: bool, at_once: int, every: int, behind: int
+) -> None:
+    """Whatever is told late, in any order, and whenever what is sure by then is worked out."""
+    logs, now = [Watched() for _ in range(2)], 10
     blocks: list[list[tuple[int, ...]]] = [[], []]
-    for number, (place, producer, records, after) in enumerate(steps):
-        now += after
-        logs[place].write(now, producer, records)
-        if in_columns and number % 3:
-            blocks[number % 3 - 1].append((place, now, number, producer, records))
-        else:
-            history.note(("t", place), (now, number), now, producer, records or MARKER)
-    for rows in filter(None, blocks):
-        history.note_all(*np.array(rows[::-1], np.int64).T)
+    history = OutputHistory(lambda: max(now - behind, 0))
+    assert [history.place_of(("t", place)) for place in range(2)] == [0, 1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output_history, "_AT_ONCE", at_once)
+        for number, (place, producer, records, after) in enumerate(steps):
+            now += after
+            logs[place].write(now, producer, records)
+            if in_columns and number % 3:
+                blocks[number % 3 - 1].append((place, now, number, producer, records))
+            else:
+                history.note(("t", place), (now, number), now, producer, records or MARKER)
+            if number % every == 0:
+                tell(history, blocks, now - behind)
+                patch.setattr(output_history, "_KEPT", -1)
+                history.settle()
+                patch.setattr(output_history, "_KEPT", 1 << 20)
+        tell(history, blocks, now + 1)
         found = history.figures(now + 5)
     for place, one in enumerate(logs):
         assert found.get(("t", place), NOTHING_WRITTEN) == one.figures(now + 5)
+
+
+def tell(history: OutputHistory, blocks: list[list[tuple[int, ...]]], until: int) -> None:
+    """Rows of each block before a time, the last one first; all others are told later."""
+    for rows in blocks:
+        if told := [row for row in reversed(rows) if row[1] < until]:
+            history.note_all(*np.array(told, np.int64).T)
+        rows[:] = [row for row in rows if row[1] >= until]
+
+
+def test_what_is_over_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A producer writes a batch and a marker in turn, another one's transaction is open: that, and what follows it."""
+    monkeypatch.setattr(output_history, "_KEPT", 10)
+    now = 0
+    history = OutputHistory(lambda: now)
+    for now in range(1000):
+        history.note(("t", 0), (now, 0), now, 1, MARKER if now % 2 else 5)
+        assert history.kept <= 12
+    history.note(("t", 0), (now, 1), now, 2, 1)
+    for now in range(1000, 2000):
+        history.note(("t", 0), (now, 0), now, 1, MARKER if now % 2 else 5)
+    assert 500 < history.kept <= 513
+    assert history.figures(2000)["t", 0] == OutputFigures(6001, 3000, 1000, 3001, 1501, 1001)

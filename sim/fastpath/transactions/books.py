@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,34 +103,38 @@ class Foretelling:
     Parameters
     ----------
     ledger : Ledger
-    rows : int
-        How many members.
+    slots : sequence of int
+        Of the members.
     ticks : int64 array, shape (k,), microseconds
         When lag is sampled.
     """
 
-    def __init__(self, ledger: Ledger, rows: int, ticks: Column) -> None:
+    def __init__(self, ledger: Ledger, slots: Sequence[int], ticks: Column) -> None:
         self._ledger = ledger
+        self._slots = slots
         self._ticks = ticks
-        self._known: list[dict[int, NDArray[np.int64]]] = [{} for _ in range(rows)]
-        self._held: list[NDArray[np.int32] | None] = [None] * rows
+        self._known: list[dict[int, NDArray[np.int64]]] = [{} for _ in slots]
 
-    def add(self, one: Told) -> None:
-        """A transaction of some of them."""
+    def tell(self, now: int, told: Sequence[Told]) -> None:
+        """Some transactions of some of them; of what was told before, samples that are due by now are taken."""
+        samples = self._ledger.samples
+        samples.settle()
+        held: dict[int, NDArray[np.int32]] = {}
+        for one in told:
+            for row, tick, index in self._sampled(one):
+                held[row] = one.held.positions[one.held.part(index)]
+                self._known[row][tick] = _processed(self._ledger, one, index, tick)
+        for row, positions in held.items():
+            known = self._known[row] = {tick: at for tick, at in self._known[row].items() if tick >= now}
+            samples.foretold[self._slots[row]] = Foretold(positions, np.array([*known]), np.array([*known.values()]))
+
+    def _sampled(self, one: Told) -> Iterator[tuple[int, int, int]]:
+        """Members that are sampled in a transaction of theirs: which, when, and which of those in ``one``."""
         begin, end = one.standing.back_us, one.cycle.after.back_us
         low, high = np.searchsorted(self._ticks, begin.min()), np.searchsorted(self._ticks, end.max(), side="right")
         for tick in self._ticks[low:high].tolist():
             for index in np.flatnonzero((begin <= tick) & (tick <= end) & one.counts).tolist():
-                row = int(one.rows[index])
-                self._held[row] = one.held.positions[one.held.part(index)]
-                self._known[row][tick] = _processed(self._ledger, one, index, tick)
-
-    def foretold(self) -> list[Foretold | None]:
-        """Of each member; None: lag is not sampled before it goes on."""
-        return [
-            None if positions is None else Foretold(positions, np.array([*by]), np.array([*by.values()]))
-            for positions, by in zip(self._held, self._known, strict=True)
-        ]
+                yield int(one.rows[index]), tick, index
 
 
 def _processed(ledger: Ledger, one: Told, row: int, tick: int) -> Column:

@@ -13,12 +13,10 @@ from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
-from groupsim.sim.fastpath.transactions.ahead import Ahead, Done
-from groupsim.sim.fastpath.transactions.books import Foretelling, tell_requests, tell_services, writes
-from groupsim.sim.fastpath.transactions.cycle import CycleLaw
-from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time, holdings, members, standing, surface
-from groupsim.sim.fastpath.transactions.resumption import go_on
-from groupsim.sim.kernel.environment import Environment, Kind, deadline_key, message_key
+from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time
+from groupsim.sim.fastpath.transactions.telling import Telling
+from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
+from groupsim.sim.output.lag_reading import LagReading
 from groupsim.sim.randomness import name_hash
 from groupsim.sim.units import FOREVER, MS, S
 
@@ -41,11 +39,12 @@ class Parking:
     horizon_us : int
     sampled : (int, int), microseconds
         When lag is sampled first, and how often.
+    reading : LagReading
     """
 
     def __init__(
         self, env: Environment, group: GroupHost, consumers: Sequence[Consumer], host: Transactions, horizon_us: int,
-        sampled: tuple[int, int],
+        sampled: tuple[int, int], reading: LagReading,
     ) -> None:  # fmt: skip
         self._env = env
         self._group = group
@@ -53,8 +52,10 @@ class Parking:
         self._host = host
         self._horizon_us = horizon_us
         self._first_sample_us, self._sample_every_us = sampled
+        self._reading = reading
         self._key = deadline_key(name_hash("parking", group.name), Kind.TIMER)
         self._parked: list[Parked] = []
+        self._tellings: list[Telling] = []
         self._clear_until_us = self._closes_us = 0
 
     # --- who is parked ------------------------------------------------------------------------------------------------
@@ -163,40 +164,21 @@ class Parking:
 
     def _work_ahead(self, _: Any) -> None:
         parked, self._parked = self._parked, []
-        law = CycleLaw(self._group.books.ledger, surface(self._group, self._host, parked[0].client))
-        held, begun = holdings(self._group.books, parked)
-        ahead = Ahead(law, members(self._host, parked, self._clear_until_us), held, standing(self._host, parked), begun)
-        self._tell(parked, ahead)
-        for one, done in zip(parked, ahead.done(), strict=True):
-            self._follow(one, done)
-
-    def _tell(self, parked: Sequence[Parked], ahead: Ahead) -> None:
-        ledger, loops = self._group.books.ledger, [one.client.transactions for one in parked]
-        shards = np.array([self._host.shard_of(loop.life.transactional_id).key for loop in loops])
-        requests = np.array([message_key(one.client.consumer.entity, Kind.REQUEST) for one in parked])
         ticks = np.arange(self._next_sample(parked[0].since_us), self._clear_until_us, self._sample_every_us)
-        seen = Foretelling(ledger, len(parked), ticks)
-        for told in filter(None, ahead.run()):
-            tell_services(ledger, told)
-            tell_requests(self._group.books, told, parked[0].client.machine.heartbeat_api)
-            self._host.output.pass_over(loops[0].output.topic, self._group.name, *writes(told, shards, requests))
-            for one in told:
-                seen.add(one)
-        for parked_one, foretold in zip(parked, seen.foretold(), strict=True):
-            if foretold is not None:
-                ledger.samples.foretold[parked_one.client.consumption.slot] = foretold
+        telling = Telling(
+            self._env, self._group, self._host, parked, self._clear_until_us, ticks, self._key, self._settle
+        )
+        self._tellings = [*(one for one in self._tellings if one.untold_us < FOREVER), telling]
+        telling.go_on()
 
-    def _follow(self, one: Parked, done: Done) -> None:
-        """Let a member go on, at its time; if that is past, late."""
-        key, back_us = message_key(one.client.consumer.entity, Kind.RESPONSE), int(done.standing.back_us[0])
+    def _settle(self) -> None:
+        """Some more has been told: what is sure by now need not be kept."""
+        self._reading.read_before(min(self._env.now, self.untold_us()))
+        self._host.output.settle()
 
-        def follow(_: Any = None) -> None:
-            go_on(self._group, self._host, one.client, done, one.renewed_us)
-
-        if back_us > self._env.now:
-            self._env.at(back_us, key, follow)
-        else:
-            self._env.replay((back_us, key), follow)
+    def untold_us(self) -> int:
+        """Nothing that members have done before that is told later, microseconds."""
+        return min([one.untold_us for one in self._tellings] + [one.since_us for one in self._parked], default=FOREVER)
 
 
 def _is_like(client: Client, other: Client) -> bool:

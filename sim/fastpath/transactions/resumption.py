@@ -29,19 +29,19 @@ def go_on(group: GroupHost, host: Transactions, client: TransactionalClient, don
 def _show(client: TransactionalClient, done: Done, last: Told) -> None:
     """The client stands at the end of its last transaction."""
     standing, batch, held = done.standing, last.cycle.batch, client.consumption.holding
-    target, polls_us = batch.target[last.held.part(done.row)], int(batch.polls_us[done.row])
+    target, polls_us = batch.target[last.held.part(done.index)], int(batch.polls_us[done.index])
     client.in_flight.numbers.update(other=int(standing.other[0]), heartbeat=int(standing.beats[0]))
     client.machine.restore_heartbeats(int(standing.beat_due_us[0]), int(standing.waits_since_us[0]))
     frontier = client.books.ledger.frontier
     frontier[held.partitions] = np.maximum(frontier[held.partitions], target)
     client.books.ledger.samples.foretold.pop(held.slot, None)
     held.offset = target
-    pacing, began_us = client.fetcher.pacing, int(last.standing.back_us[done.row])
-    pacing.batches, pacing.refers = int(last.standing.batches[done.row]), bool(last.standing.refers[done.row])
-    load = Load(float(last.held.rate[done.row]), float(last.standing.waiting[done.row]))
+    pacing, began_us = client.fetcher.pacing, int(last.standing.back_us[done.index])
+    pacing.batches, pacing.refers = int(last.standing.batches[done.index]), bool(last.standing.refers[done.index])
+    load = Load(float(last.held.rate[done.index]), float(last.standing.waiting[done.index]))
     schedule = pacing.new_schedule(began_us, pacing.pace(len(target), load), load, began_us, NOT_INSIDE)
     client.poll_loop.schedule, client.poll_loop.held_us = schedule, polls_us
-    begun = dict(zip(held.partitions.tolist(), batch.begun[last.held.part(done.row)].tolist(), strict=True))
+    begun = dict(zip(held.partitions.tolist(), batch.begun[last.held.part(done.index)].tolist(), strict=True))
     pacing.note_batch(polls_us, begun)
     to = dict(zip(held.partitions.tolist(), target.tolist(), strict=True))
     client.transactions.pass_over(done.transactions, to, done.took_us, done.took_us_max)
@@ -49,7 +49,7 @@ def _show(client: TransactionalClient, done: Done, last: Told) -> None:
 
 def _tell(group: GroupHost, host: Transactions, client: TransactionalClient, done: Done, last: Told) -> None:
     """Coordinators know of the last transaction, and the books of all."""
-    loop, batch, commit, row = client.transactions, last.cycle.batch, last.cycle.commit, done.row
+    loop, batch, commit, row = client.transactions, last.cycle.batch, last.cycle.commit, done.index
     part, positions = last.held.part(row), client.consumption.partitions
     target = batch.target[part]
     group.offsets.commit_in_transaction(positions, target, int(commit.noted_us[row]))

@@ -14,7 +14,7 @@ from groupsim.sim.books.holding import Holding
 from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
-from groupsim.sim.output import lag_curve, lag_figures, lag_peaks, stretches
+from groupsim.sim.output import lag_curve, lag_figures, lag_peaks, stretch_reader, stretches
 from groupsim.sim.output.lag_figures import LagFigures, figures_of
 
 PARTITIONS, CONSUMERS = 5, 3
@@ -158,7 +158,7 @@ def runs(draw: st.DrawFn) -> Run:
 def portions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is small enough to be worked on at once, or nothing is."""
     if request.param == "bit by bit":
-        monkeypatch.setattr(stretches, "_ROWS", 3)
+        monkeypatch.setattr(stretch_reader, "_ROWS", 3)
         monkeypatch.setattr(lag_curve, "_STEPS", 3)
         monkeypatch.setattr(lag_curve, "_PARTS", 3)
         monkeypatch.setattr(lag_curve, "_PORTION", 5)
@@ -259,7 +259,7 @@ def test_no_lag_exceeds_the_line_above_it(
     offsets = np.maximum(run.ledger.produced(start, held) - np.array(backlogs), 0)
     run.ledger.anchor(run.holdings[0], start, held, offsets, sum(rates) / 1e9 / load)
     motion = stretches.Motion(run.ledger.log)
-    for rows in stretches.Reader(run.ledger.log, motion, PARTITIONS, start + length_us):
+    for rows in stretch_reader.Reader(run.ledger.log, motion, PARTITIONS, start + length_us):
         behind = motion.lagging(rows, (0, start + length_us))
         level, slope = lag_curve.line_above(motion, behind)
         distance = []
@@ -314,3 +314,18 @@ def test_work_is_what_positions_have_gained(run: Run) -> None:
     assert np.bincount(figures.slots, figures.records, CONSUMERS).tolist() == run.worked
     capacity = np.array([one[4] for one in run.ledger.log._services])
     np.testing.assert_allclose(figures.busy_us * capacity, figures.records)
+
+
+def test_a_consumer_goes_on_with_what_is_its_own_of_what_it_holds() -> None:
+    """Of three partitions that it serves on the first is somebody else's, and there is not the same in each."""
+    run, held = Run((10_000_000, 70_000_000, 300_000_000, 0, 0), (0.05,) * CONSUMERS), np.arange(3, dtype=np.int32)
+    ledger, (one, other, _) = run.ledger, run.holdings
+    ledger.anchor(one, 0, held, np.zeros(3, np.int64), 0.05)
+    run.pass_until(60)
+    at = ledger.positions(one, run.now)
+    ledger.take(other, held[:1])
+    ledger.anchor(other, run.now, held[:1], at[:1], 4.0)
+    ledger.anchor(one, run.now, held, at, 0.6)
+    run.pass_until(200)
+    for low in (0.35, 0.4, 0.45, 0.5):
+        run.check_peaks(low, 0.1)
