@@ -114,3 +114,26 @@ def test_what_is_over_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         history.note(("t", 0), (now, 0), now, 1, MARKER if now % 2 else 5)
     assert 500 < history.kept <= 513
     assert history.figures(2000)["t", 0] == OutputFigures(6001, 3000, 1000, 3001, 1501, 1001)
+
+
+@given(STEPS, st.lists(st.integers(0, 59), max_size=3))
+def test_logs_that_begin_anew_have_the_same_figures_however_often_they_are_worked_on(steps: Any, anew: Any) -> None:
+    """What readers were shown before is over at that time, also if part of it has been worked on."""
+    often, once = (worked_on(steps, anew, kept) for kept in (-1, 1 << 20))
+    assert often == once
+
+
+def worked_on(steps: Any, anew: Any, kept: int) -> dict[Any, OutputFigures]:
+    """Figures, if no more rows than that are kept."""
+    now = 10
+    history = OutputHistory(lambda: now)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_history, "_KEPT", kept)
+        for number, (place, producer, records, after) in enumerate(steps):
+            now += after
+            history.place_of(("t", place))
+            if number in anew:
+                history.begin_anew(("t", place), now)
+            history.note(("t", place), (now, number), now, producer, records or MARKER)
+            history.settle()
+        return history.figures(now + 5)

@@ -169,7 +169,7 @@ def books() -> TransactionBooks:
 
 def opened(books: TransactionBooks) -> OutputLog:
     """A log with a batch that all in sync have, and one that only the leader has."""
-    log = OutputLog("g", books, 2, partial(OutputHistory().note, 0))
+    log = OutputLog("g", books, 2, partial(OutputHistory(lambda: 0).note, 0))
     log.log.verified(7)
     assert log.append(0, batch(0), "x", (Origin(0, 0, 2),)) == (Error.NONE, 2)
     log.commit((0, 0))

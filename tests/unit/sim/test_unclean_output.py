@@ -113,7 +113,7 @@ def books() -> TransactionBooks:
 
 
 def new_log(books: TransactionBooks) -> OutputLog:
-    return OutputLog("g", books, 2, partial(OutputHistory().note, ("out", 0)))
+    return OutputLog("g", books, 2, partial(OutputHistory(lambda: 0).note, ("out", 0)))
 
 
 def write(log: OutputLog, now: int, epoch: int, first: int, sequence: int = 0) -> Error:
@@ -223,7 +223,7 @@ def test_a_clean_election_takes_back_nothing_that_is_committed(books: Transactio
 
 def test_figures_go_on_at_the_log_that_lacks_something() -> None:
     """A transaction is open from 10 on, decided at 20, and open again from 30 on, when that is gone."""
-    history = OutputHistory()
+    history = OutputHistory(lambda: 0)
     books = TransactionBooks()
     books.begin(ProducerLife("m", 1, "x"))
     log = OutputLog("g", books, 2, partial(history.note, ("out", 0)))
@@ -238,7 +238,7 @@ def test_figures_go_on_at_the_log_that_lacks_something() -> None:
 
 
 def test_who_waits_for_a_transaction_goes_on_waiting_at_a_log_that_lacks_something_else() -> None:
-    history, books = OutputHistory(), TransactionBooks()
+    history, books = OutputHistory(lambda: 0), TransactionBooks()
     books.begin(ProducerLife("m", 1, "x"))
     log = OutputLog("g", books, 2, partial(history.note, ("out", 0)))
     write(log, 10, 0, 0)
@@ -255,7 +255,7 @@ def test_a_request_for_several_leaders_hears_that_one_of_them_lacks_its_batch(bo
     catalog: Any = SimpleNamespace(leader_of=lambda _, number: number, unreadable={("out", 1)})
     groups: Any = {"g": SimpleNamespace(books=SimpleNamespace(transactions=books))}
     up: Any = {node: SimpleNamespace(is_up=True) for node in (0, 1)}
-    env, readers = cast(Any, moment), cast(Any, SimpleNamespace(arrivals={}))
+    env, readers = cast(Any, moment), cast(Any, SimpleNamespace(arrivals={}, hidden=dict))
     logs = OutputPartitions(env, catalog, groups, up, 2, 0, lambda _, error, __: told.append(error), readers)
     batches = [(("out", number), RecordBatch(2, 7, 0, 0, True), (Origin(number, 0, 2),)) for number in (0, 1)]
     exchange: Any = SimpleNamespace(connection=SimpleNamespace(node=0), body=Produce("x", tuple(batches), S))
