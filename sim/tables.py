@@ -117,7 +117,10 @@ UNAVAILABILITY: Final = MappingProxyType(
 )  # fmt: skip
 """One row per partition, cause and detail; rows of one partition that touch are one gap.
 
-``detail`` is empty but in groups of the consumer protocol: ``revocation`` (for the donor) and ``assignment_interval``
+``detail`` is empty but for what brokers hold up (cause ``detection``): ``no_leader`` (the leader is gone, and nobody
+has been elected), ``new_leader`` (somebody has, and it or those who follow it have yet to begin), ``high_watermark``
+(it stands, since one in sync does not fetch) and ``min_isr`` (it stands, since fewer are in sync than
+``min.insync.replicas``); in groups of the consumer protocol ``revocation`` (for the donor) and ``assignment_interval``
 (for a target) of a barrier, ``handover`` (for the new owner's heartbeat) of an assignment; and in groups of the
 ZooKeeper protocol, by what the member is at that is to own the partition: ``backoff`` (it waits for its next try) of a
 barrier, ``claim`` (it works out and claims its part), ``given_up`` (all tries have failed) and ``overlooked`` (it has

@@ -70,6 +70,12 @@ class Replications:
         latest = self._latest
         return outliers(latest.columns("partitions"), latest.columns("members")) if latest is not None else []
 
+    def held_up(self) -> list[str]:
+        """What to say of partitions that brokers kept from being read in the latest run."""
+        from groupsim.analysis.text.held_up import held_up_lines
+
+        return held_up_lines(self._latest.columns("unavailability")) if self._latest is not None else []
+
     def placement(self) -> str:
         """Over which coordinators the groups of the latest run are spread; empty before there is one."""
         from groupsim.analysis.text.groups import placement_line
