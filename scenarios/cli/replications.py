@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from groupsim.scenarios.schema.goals import goals_of
-from groupsim.sim.model import Scenario
+from groupsim.sim.model import Group, Scenario, topics_read
 from groupsim.sim.tables import OVER_GROUPS, SUMMARY, TEXT
 
 if TYPE_CHECKING:
@@ -69,6 +69,19 @@ class Replications:
 
         latest = self._latest
         return outliers(latest.columns("partitions"), latest.columns("members")) if latest is not None else []
+
+    def blocked(self) -> list[str]:
+        """What to say of groups that read what other groups commit."""
+        from groupsim.analysis.text.output import blocked_lines
+
+        readers = {
+            topic: [one.name for one in self.scenario.groups if self._reads_committed(one, topic)]
+            for topic in {row["topic"] for row in self.output}
+        }
+        return blocked_lines(self.output, readers, self.runs)
+
+    def _reads_committed(self, group: Group, topic: str) -> bool:
+        return group.client.isolation_level == "read_committed" and bool(topics_read(self.scenario, group, [topic]))
 
     def held_up(self) -> list[str]:
         """What to say of partitions that brokers kept from being read in the latest run."""

@@ -220,6 +220,8 @@ def _print(done: Replications, *, full: bool) -> None:
         print_wrapped(sentence)
     for sentence in first_told(output_lines(done.output, done.delivery, done.runs), "groups"):
         print_wrapped(sentence)
+    for sentence in first_told(done.blocked(), "groups"):
+        print_wrapped(sentence)
     if done.runs == 1:
         for sentence in done.held_up():
             print_wrapped(sentence)
