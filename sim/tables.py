@@ -236,8 +236,10 @@ RECORDS: Final = MappingProxyType(
 """Of runs with ``data: exact``: one row for each time that a record was processed, and one for a record that never was.
 
 ``delivery``: 1 for the first time, 2 for the second; 0: never. ``fetched_us``: poll() returned it; ``committed_us``: an
-offset beyond it was committed for the first time. Times are -1 where it never happened. ``lost``: why it was skipped
-(see the table ``delivery``); empty if it was processed, or is still to be. ``read_committed``, ``read_uncommitted``:
+offset beyond it was committed for the first time, whether it was processed or not. Times are -1 where it never
+happened. ``lost``: why it was skipped (see the table ``delivery``); empty if it was processed, is still to be, or is
+older than where the group began (``auto.offset.reset: latest``), which is no loss: ``delivery`` 0, no member, times of
+reading -1, and ``committed_us`` that of the first commit. ``read_committed``, ``read_uncommitted``:
 how often readers of that isolation level get what the group made of it; -1 in a group that produces nothing.
 """
 

@@ -56,6 +56,14 @@ class Clients:
         for producer in world.data_producers:
             producer.lose_broker(node)
 
+    def quorum_lost(self, controllers: Sequence[int]) -> None:
+        """A warning in the result."""
+        which = f"broker{'s' if len(controllers) > 1 else ''} {', '.join(map(str, controllers))}, the controllers here"
+        self._world.warnings.append(
+            f"controllers at {self._env.told_us / 1e6:.3f} s: of {which}, no majority is up"
+            " and in touch: until there is one again nobody is elected, and no broker registers or is fenced"
+        )
+
     def _is_touched(self, name: str, node: int) -> bool:
         """Whether a group's coordinator is on a broker, or something it reads is led there."""
         group = self._world.groups[name]
