@@ -87,7 +87,9 @@ def _check_offsets_topic(file: ScenarioFile) -> Iterator[Finding]:
         yield ("cluster", "config", key), _too_many(config.offsets_replication_factor, brokers), given[key]
     replicas = min(config.offsets_replication_factor, brokers)
     if config.min_insync_replicas > replicas:
-        message = _too_few(config.min_insync_replicas, replicas, "__consumer_offsets-0")
+        message = f"must be {replicas} at most here, or coordinators cannot write: " + _too_few(
+            config.min_insync_replicas, replicas, "__consumer_offsets-0"
+        )
         yield ("cluster", "config", "min.insync.replicas"), message, config.min_insync_replicas
 
 

@@ -19,7 +19,7 @@ from groupsim.scenarios.build.data_checks import check_data
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.past_checks import places
 from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
+from groupsim.scenarios.build.problems import Finding, findings_of, problems_of, with_ids
 from groupsim.scenarios.build.scenario import build_scenario
 from groupsim.scenarios.build.target_checks import check_targets
 from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
@@ -209,7 +209,7 @@ def _parse(
     if refused:
         found = [*refused[unread:], *(found_beside(refused, data, validate, check) if looks_on else ())]
     if found or document.traps:
-        raise ScenarioFileError(file, [*document.traps, *problems_of(found, document, file)])
+        raise ScenarioFileError(file, [*with_ids(document.traps, data), *problems_of(found, document, file)])
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     built = build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
     return replace(built, remarks=tuple(dict.fromkeys(remarks)))
