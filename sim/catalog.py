@@ -75,8 +75,8 @@ class Catalog:
         """Partition that somebody has been elected to lead since the beginning -> how the last one came to be known."""
         self.in_sync: dict[tuple[str, int], tuple[int, ...]] = {}
         """Partition in whose ISR something has changed -> brokers."""
-        self.unreadable: set[tuple[str, int]] = set()
-        """Partitions without a leader, or whose high watermark stands still."""
+        self.unreadable: dict[tuple[str, int], int] = {}
+        """Partitions without a leader, or whose high watermark stands still -> why (``Holdup`` of the controller)."""
         self.watchers: dict[str, list[Partitions]] = {}
         """Topic, or those that have had its name -> partitions of each group that it matters to."""
         self.rates: dict[str, tuple[int, Rate]] = {}

@@ -117,7 +117,10 @@ UNAVAILABILITY: Final = MappingProxyType(
 )  # fmt: skip
 """One row per partition, cause and detail; rows of one partition that touch are one gap.
 
-``detail`` is empty but in groups of the consumer protocol: ``revocation`` (for the donor) and ``assignment_interval``
+``detail`` is empty but for what brokers hold up (cause ``detection``): ``no_leader`` (the leader is gone, and nobody
+has been elected), ``new_leader`` (somebody has, and it or those who follow it have yet to begin), ``high_watermark``
+(it stands, since one in sync does not fetch) and ``min_isr`` (it stands, since fewer are in sync than
+``min.insync.replicas``); in groups of the consumer protocol ``revocation`` (for the donor) and ``assignment_interval``
 (for a target) of a barrier, ``handover`` (for the new owner's heartbeat) of an assignment; and in groups of the
 ZooKeeper protocol, by what the member is at that is to own the partition: ``backoff`` (it waits for its next try) of a
 barrier, ``claim`` (it works out and claims its part), ``given_up`` (all tries have failed) and ``overlooked`` (it has
@@ -236,8 +239,10 @@ RECORDS: Final = MappingProxyType(
 """Of runs with ``data: exact``: one row for each time that a record was processed, and one for a record that never was.
 
 ``delivery``: 1 for the first time, 2 for the second; 0: never. ``fetched_us``: poll() returned it; ``committed_us``: an
-offset beyond it was committed for the first time. Times are -1 where it never happened. ``lost``: why it was skipped
-(see the table ``delivery``); empty if it was processed, or is still to be. ``read_committed``, ``read_uncommitted``:
+offset beyond it was committed for the first time, whether it was processed or not. Times are -1 where it never
+happened. ``lost``: why it was skipped (see the table ``delivery``); empty if it was processed, is still to be, or is
+older than where the group began (``auto.offset.reset: latest``), which is no loss: ``delivery`` 0, no member, times of
+reading -1, and ``committed_us`` that of the first commit. ``read_committed``, ``read_uncommitted``:
 how often readers of that isolation level get what the group made of it; -1 in a group that produces nothing.
 """
 

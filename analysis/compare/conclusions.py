@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Final, Protocol
 
 from groupsim.analysis.data.metrics import Metric, plus_minus, scale
 from groupsim.analysis.stats.differences import Difference
 from groupsim.analysis.stats.statistics import CONFIDENCE
+
+_TOO_FEW: Final = 2
+"""Of so many pairs the interval is wider than anything that they could show."""
 
 
 class Compared(Protocol):
@@ -69,6 +72,9 @@ def conclusion(one: Compared, a_is: str = "", than_b: str = "", between: str = "
     if one.conclusive:
         amount = _amount(abs(estimate.mean), one.metric, estimate.half_width)
         return f"{side} {amount} (95 %), {_agreeing(one)}"
+    if outcome.paired and estimate.n == _TOO_FEW:
+        share = _share(one, one.a if a_is else "A")
+        return f"{_equal_or(side, size, estimate.mean)} on average, which two pairs are too few to judge ({share})"
     bound = _amount(abs(estimate.mean) + estimate.half_width, one.metric)
     return f"no difference larger than {bound}{between} at 95 %{_but(one)} ({_share(one, one.a if a_is else 'A')})"
 

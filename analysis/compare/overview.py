@@ -15,6 +15,18 @@ from groupsim.analysis.data.design import Design
 from groupsim.analysis.data.metrics import Metric, Scale, number, scale
 from groupsim.analysis.text.tables import WIDTH, Column, TextTable, named
 
+
+def most_different(comparisons: Sequence[Comparison], most: int) -> list[str]:
+    """So many groups at most, those first whose means differ most: by the first metric, then by those that follow."""
+    found: dict[str, list[float]] = {}
+    for one in comparisons:
+        known = abs(_difference(one)) if all(one.outcome.sizes) else 0.0
+        found.setdefault(one.group, []).append(known)
+    metrics = max(1, len({one.metric.name for one in comparisons}))
+    reach = {name: [max(some[at::metrics]) for at in range(metrics)] for name, some in found.items()}
+    return sorted(found, key=lambda name: [-one for one in reach[name]])[:most]
+
+
 OTHERS = "all others"
 """What A is where there are no bundles."""
 

@@ -49,8 +49,10 @@ def sections(
         told = ((name.format(a=called[one.a], label=one.metric.label), one.conclusion) for one in comparisons)
         yield Section("", comparison_table(comparisons, width, design), tuple(told))
         return
+    says_same = len(groups) > 1 and all(one.outcome.difference.half_width is None for one in comparisons)
     for name, some in found.items():
-        yield Section(name, comparison_table(some, width), tuple((one.metric.label, one.conclusion) for one in some))
+        findings = tuple((one.metric.label, one.conclusion) for one in some if not says_same)
+        yield Section(name, comparison_table(some, width), findings)
 
 
 def title(a: str, b: str, group: str = "", design: Design | None = None) -> str:
@@ -173,7 +175,9 @@ def _verdicts(rows: Sequence[Comparison]) -> Column:
 def notes(rows: Sequence[Comparison]) -> Iterator[str]:
     """What a reader of comparisons must know: what they are made of, how they are corrected, what pairing was worth."""
     if pairs := [c.outcome.difference.n for c in rows if c.outcome.paired]:
-        yield f"{_spanned(pairs)} pair{'s' if max(pairs) != 1 else ''} of runs with the same faults"
+        yield f"{_spanned(pairs)} pair{'s' if max(pairs) != 1 else ''} of runs with the same faults" + (
+            ": one pair allows no verdict, since it cannot tell chance from effect" if max(pairs) == 1 else ""
+        )
     if alone := [n for c in rows if not c.outcome.paired for n in c.outcome.sizes]:
         yield f"{_spanned(alone)} run{'s' if max(alone) != 1 else ''} each without common faults: independent (Welch)"
     if tests := sum(c.p_holm is not None for c in rows):

@@ -40,6 +40,17 @@ class ClusterHistory:
         return self.absent.empty and self.waits.empty and self.are_brokers_up
 
     @property
+    def moves_s(self) -> list[float]:
+        """When leaders moved from one broker to another while all concerned were up: nobody stopped or started."""
+        rows = self.states.sort_values(["row", "from_s"], kind="stable")
+        former = rows.groupby("row")[["state", "leaders"]].shift()
+        changed = rows[former["state"].notna()].assign(
+            is_move=(rows["state"] == "up") & (former["state"] == "up") & (rows["leaders"] != former["leaders"])
+        )
+        told = changed.groupby("from_s")["is_move"].all()
+        return [float(time) for time in told.index[told]]
+
+    @property
     def are_brokers_up(self) -> bool:
         """All of them, all the time."""
         return bool((self.states["state"] == "up").all())

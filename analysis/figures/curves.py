@@ -77,7 +77,7 @@ def _heading(along: Parameter, varied: Sequence[Parameter], other: Parameter | N
 def _block(
     sheet: Sheet, found: Mapping[str, pd.DataFrame], along: Parameter, wanted: Sequence[Metric], *, is_sample: bool
 ) -> None:
-    per_line = min(PER_LINE, max(len(wanted), 2))
+    per_line = min(PER_LINE, len(wanted))
     pitch = (sheet.axes_in + NUMBERS_IN) / per_line
     width_in = pitch - NUMBERS_IN
     for start in range(0, len(wanted), per_line):

@@ -15,6 +15,8 @@ from groupsim.analysis.figures.cluster_history import ClusterHistory, cluster_hi
 from groupsim.sim.tables import CAUSES
 
 PLACE = ["topic", "partition"]
+MOVED = "leaders moved"
+"""What an instant is called at which they did so without an entry of the timeline."""
 COUNTED = ("rebalances", "stop_the_world_s")
 """What a headline takes from the summary, because it cannot be counted again from what is drawn."""
 
@@ -156,9 +158,17 @@ def _built(
         rebalances=rebalances[["from_s", "to_s"]],
         counted={name: float(summary[name].sum()) for name in COUNTED},
         measured=(window.get("from", 0.0), min(window.get("to", horizon_s), horizon_s)),
-        events=events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]],
+        events=_events(events, cluster.moves_s if cluster is not None else []),
         cluster=cluster,
     )
+
+
+def _events(events: pd.DataFrame, moves_s: list[float]) -> pd.DataFrame:
+    """What the timeline did, and when else leaders moved: preferred ones are elected again after a while."""
+    told = events.assign(time_s=events["time_us"] / S)[["time_s", "entry", "verb", "target"]]
+    others = [time for time in moves_s if not (told["time_s"] == time).any()]
+    moved = pd.DataFrame({"time_s": others, "entry": MOVED, "verb": "", "target": ""})
+    return pd.concat([told, moved], ignore_index=True) if others else told
 
 
 def _rows(ownership: pd.DataFrame, unavailability: pd.DataFrame, members: list[str]) -> pd.Series[int]:

@@ -15,7 +15,7 @@ from groupsim.analysis.figures.palette import FAINT, INK
 from groupsim.analysis.figures.sheet import text_width
 
 SIZE: Final = 7.5
-LEVELS: Final = 3
+LEVELS: Final = 8
 LEVEL_IN: Final = 0.15
 FREQUENT: Final = 15
 """An entry with more marks than this has ticks only, and one label that counts them."""
@@ -46,9 +46,9 @@ class Place(NamedTuple):
 
 
 def marks(events: pd.DataFrame, group: str, from_s: float, to_s: float, width_in: float) -> list[Mark]:
-    """The events of a window, those of an entry closer than a few dots joined, labels placed on three levels.
+    """The events of a window, those of an entry closer than a few dots joined, labels placed on a few levels.
 
-    The first event of each entry gets its label before others do.
+    Where not all labels have room, the first event of each entry gets its own before others do.
     """
     inch_s = width_in / max(to_s - from_s, 1e-9)
     within = events[(events["time_s"] >= from_s) & (events["time_s"] <= to_s)].sort_values("time_s", kind="stable")
@@ -62,8 +62,12 @@ def marks(events: pd.DataFrame, group: str, from_s: float, to_s: float, width_in
         if frequent and firsts[entry] == i:
             label = f"{entry} ({int((within['entry'] == entry).sum()):,} events)"
         found.append(Mark(time_s, label, frequent))
-    order = sorted(range(len(found)), key=lambda i: (i not in firsts.values(), -i))
-    return _placed(found, order, inch_s, from_s, width_in)
+    from_right = range(len(found) - 1, -1, -1)
+    all_placed = _placed(found, from_right, inch_s, from_s, width_in)
+    if not unlabelled(all_placed):
+        return all_placed
+    firsts_first = sorted(from_right, key=lambda i: i not in firsts.values())
+    return _placed(found, firsts_first, inch_s, from_s, width_in)
 
 
 def _joined(events: pd.DataFrame, near_s: float) -> list[tuple[float, str, list[str]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from groupsim.analysis.data.metrics import SECONDS, number
@@ -26,6 +26,36 @@ def output_lines(output: Iterable[Row], delivery: Sequence[Row], runs: int) -> l
     for row in output:
         found.setdefault(row["group"], []).append(row)
     return [_sentence(group, some, delivery, runs) for group, some in found.items()]
+
+
+def blocked_lines(output: Iterable[Row], readers: Mapping[str, Sequence[str]], runs: int) -> list[str]:
+    """A sentence for each group that reads a topic as ``read_committed``: how long open transactions kept a record.
+
+    Parameters
+    ----------
+    output : iterable of mapping
+        Rows of table ``output`` of one variant, each with its ``replication``.
+    readers : mapping of str to sequence of str
+        Topic -> groups that read it so.
+    runs : int
+        How many runs they are of.
+    """
+    worst: dict[tuple[str, str], dict[int, Row]] = {}
+    for row in output:
+        for reader in readers.get(row["topic"], ()):
+            found = worst.setdefault((reader, row["topic"]), {})
+            former = found.get(row["replication"], row)
+            found[row["replication"]] = max(former, row, key=lambda one: one["blocked_us_max"])
+    return [_blocked(reader, topic, list(rows.values()), runs) for (reader, topic), rows in worst.items()]
+
+
+def _blocked(reader: str, topic: str, rows: Sequence[Row], runs: int) -> str:
+    waits = number(sum(row["blocked_us_max"] for row in rows) / runs / 1e6)
+    which = f"partition {rows[0]['partition']}" if runs == 1 else "mean of all runs"
+    return (
+        f"{reader} reads {topic} up to the first open transaction of {rows[0]['group']}: a record waited behind one for"
+        f" {waits} {SECONDS} at most ({which}), which is age of lag, and neither gap nor unread time"
+    )
 
 
 def _sentence(group: str, rows: Sequence[Row], delivery: Sequence[Row], runs: int) -> str:

@@ -22,7 +22,6 @@ from groupsim.scenarios.schema.rates import RateForm
 from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.scenarios.schema.targets import format_indices, format_target
 from groupsim.scenarios.schema.timeline import EntryFile
-from groupsim.scenarios.schema.verbs import TargetedFile
 from groupsim.sim.model import Subscription, Target
 
 ENTRIES_MAX: Final = 100_000
@@ -238,9 +237,6 @@ def _check_body(known: _Known, entry: EntryFile, place: Place) -> Iterator[Findi
     file, body = known.file, entry.body
     for where, target in entry_targets(body, place):
         yield from _check_target(known, target, where)
-    if isinstance(body, TargetedFile) and body.groups_only and body.target.kind != "group":
-        message = f"{entry.verb} is done to members: the target must be a group or some of its members"
-        yield (*place, "target"), message, format_target(body.target)
     if entry.verb in ("scale", "delete_offsets", "delete_group") and body.target.pick != "all":
         yield (*place, "target"), f"{entry.verb} takes a whole group", format_target(body.target)
     for position, topic in enumerate(body.topics if entry.verb == "delete_offsets" else ()):

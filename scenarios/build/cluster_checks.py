@@ -40,7 +40,7 @@ def check_cluster(file: ScenarioFile) -> Iterator[Finding]:
         if entry.verb == "create_topic":
             yield from _check_replicas(file, entry.body, entry.body.name, place)
         for where, target in entry_targets(entry.body, place):
-            yield from _check_target(file, entry, target, where)
+            yield from _check_target(file, target, where)
         if isinstance(entry.body, RollingRestartFile):
             yield from _check_roll(entry.body, place)
         elif isinstance(entry.body, ReassignFile):
@@ -87,7 +87,9 @@ def _check_offsets_topic(file: ScenarioFile) -> Iterator[Finding]:
         yield ("cluster", "config", key), _too_many(config.offsets_replication_factor, brokers), given[key]
     replicas = min(config.offsets_replication_factor, brokers)
     if config.min_insync_replicas > replicas:
-        message = _too_few(config.min_insync_replicas, replicas, "__consumer_offsets-0")
+        message = f"must be {replicas} at most here, or coordinators cannot write: " + _too_few(
+            config.min_insync_replicas, replicas, "__consumer_offsets-0"
+        )
         yield ("cluster", "config", "min.insync.replicas"), message, config.min_insync_replicas
 
 
@@ -145,21 +147,19 @@ def _check_topic(file: ScenarioFile, name: str, place: Place) -> Iterator[Findin
 # --- targets ----------------------------------------------------------------------------------------------------------
 
 
-def _check_target(file: ScenarioFile, entry: EntryFile, target: Target, place: Place) -> Iterator[Finding]:
+def _check_target(file: ScenarioFile, target: Target, place: Place) -> Iterator[Finding]:
     if target.kind == "broker":
-        message = _wrong_brokers(file, entry, target)
+        message = _wrong_brokers(file, target)
         if message:
             yield place, message, format_target(target)
 
 
-def _wrong_brokers(file: ScenarioFile, entry: EntryFile, target: Target) -> str:
+def _wrong_brokers(file: ScenarioFile, target: Target) -> str:
     """Why a target can never be met, or the empty string."""
     known = [str(broker.id) for broker in file.cluster.brokers]
     pick, _, name = target.name.partition("/")
     if pick.isdigit():
         return ""  # `scenarios.build.checks` looks at single brokers, wherever they are named
-    if entry.verb not in _BROKER_VERBS:
-        return f"{entry.verb} names one broker, such as broker:{known[0]}; brokers: {listed(known)}"
     if pick == "coordinator":
         return _wrong_group(file, name)
     if pick == "leader":

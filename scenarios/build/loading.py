@@ -19,8 +19,9 @@ from groupsim.scenarios.build.data_checks import check_data
 from groupsim.scenarios.build.kafka_checks import check_kafka_rules
 from groupsim.scenarios.build.past_checks import places
 from groupsim.scenarios.build.paths import set_path
-from groupsim.scenarios.build.problems import Finding, findings_of, problems_of
+from groupsim.scenarios.build.problems import Finding, findings_of, problems_of, with_ids
 from groupsim.scenarios.build.scenario import build_scenario
+from groupsim.scenarios.build.target_checks import check_targets
 from groupsim.scenarios.errors import PROBLEMS_MAX, Problem, ScenarioFileError, nearest, shown
 from groupsim.scenarios.files.file_names import located
 from groupsim.scenarios.files.text_files import is_there
@@ -188,8 +189,11 @@ def _parse(
             file, [Problem("", "names a scenario: it is a sweep, for groupsim sweep FILE --out DIR")]
         )
 
+    remarks: list[str] = []
+
     def validate(data: Any) -> ScenarioFile:
-        return ScenarioFile.model_validate(data, context={"folder": folder, "allow_code": tuple(allow_code)})
+        context = {"folder": folder, "allow_code": tuple(allow_code), "remarks": remarks}
+        return ScenarioFile.model_validate(data, context=context)
 
     def check(scenario: ScenarioFile) -> list[Finding]:
         return _check(scenario, allow_code)
@@ -205,15 +209,20 @@ def _parse(
     if refused:
         found = [*refused[unread:], *(found_beside(refused, data, validate, check) if looks_on else ())]
     if found or document.traps:
-        raise ScenarioFileError(file, [*document.traps, *problems_of(found, document, file)])
+        raise ScenarioFileError(file, [*with_ids(document.traps, data), *problems_of(found, document, file)])
     resolved = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+    built = build_scenario(scenario, name=name, allow_code=allow_code, document=resolved)
+    return replace(built, remarks=tuple(dict.fromkeys(remarks)))
 
 
 def _check(scenario: ScenarioFile, allow_code: Sequence[str]) -> list[Finding]:
     """What is wrong with a file whose single values are fine."""
     found = chain(
-        check_names(scenario), check_cluster(scenario), check_kafka_rules(scenario, allow_code), check_data(scenario)
+        check_names(scenario),
+        check_targets(scenario),
+        check_cluster(scenario),
+        check_kafka_rules(scenario, allow_code),
+        check_data(scenario),
     )
     return [*islice(found, PROBLEMS_MAX)]
 

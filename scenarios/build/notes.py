@@ -40,7 +40,7 @@ def warnings_of(scenario: Scenario) -> tuple[str, ...]:
     """Sentences about a loaded scenario, each with its place in the file; the last list keys that have no effect."""
     file = ScenarioFile.model_validate(scenario.document, context={"allow_code": scenario.allow_assignors})
     told = [*_warnings(file), *_flow_warnings(scenario)]
-    found = [f"{path_text(place, _names(file))}: {sentence}" for place, sentence in told]
+    found = [*scenario.remarks, *(f"{path_text(place, _names(file))}: {sentence}" for place, sentence in told)]
     for kind, keys in not_modelled(scenario.document).items():
         strange = [key for key in keys if not is_known(kind, key)]
         if known := [key for key in keys if key not in strange]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +19,7 @@ Finding: TypeAlias = tuple[Place, str, object]
 Home: TypeAlias = Callable[[Place, bool], str]
 
 _MISSING: Final = "is required"
+_ENTRY: Final = re.compile(r"^timeline\[(\d{1,9})\]")
 _EXAMPLES: Final[Mapping[str | int, str]] = MappingProxyType(
     {
         "version": "version: 1",
@@ -96,6 +98,16 @@ def problems_of(findings: Iterable[Finding], document: YamlDocument, scenario: s
         )
         for place, message, value in findings
     ]
+
+
+def with_ids(problems: Iterable[Problem], data: Mapping[str, Any]) -> list[Problem]:
+    """Problems that were found before entries of the timeline had names, with these in their paths."""
+    names = _entry_names(data)
+    return [replace(one, path=_ENTRY.sub(lambda found: _entry(names, found), one.path)) for one in problems]
+
+
+def _entry(names: Mapping[Place, str], found: re.Match[str]) -> str:
+    return f"timeline[{names.get(('timeline', int(found[1])), found[1])}]"
 
 
 def _lacking(document: YamlDocument, key: str | int, scenario: str) -> str:

@@ -13,6 +13,7 @@ from groupsim.scenarios.schema.scenario_file import ScenarioFile
 from groupsim.sim.model import RECORDS_MAX
 from groupsim.sim.units import S
 
+_NOTHING = "producers send what the topic's rate says, and it has none, so that they would send nothing"
 _CONSTANT = "producers send at a constant rate (per_partition, or total): others are not modelled"
 
 
@@ -29,6 +30,8 @@ def check_producers(file: ScenarioFile) -> Iterator[Finding]:
             else:
                 rate, partitions = file.topics[topic].rate, file.topics[topic].partitions
                 row = rate.rate(partitions, file.horizon).per_partition_mrps[0]
+                if not any(row):
+                    yield place, f"{_NOTHING}: give topics.{topic} a rate, such as {{per_partition: 50}}", topic
                 records += sum(row) * (partitions if len(row) == 1 else 1) / 1000 * file.horizon / S
     if records > RECORDS_MAX:
         yield ("producers",), f"send {records:,.0f} records, more than {RECORDS_MAX:,}: each is followed", None
@@ -45,7 +48,7 @@ def _check_config(key: str, producers: ProducersFile) -> Iterator[Finding]:
     for name, reason in producer_refusals(config, is_transactional=False):
         yield (*place, name), reason, config.get(name)
     if "transactional.id" in config:
-        message = "these producers have no transactions: produces of a group has"
+        message = "entries of producers send without transactions: only groups with produces have them"
         yield (*place, "transactional.id"), message, config["transactional.id"]
     for position, topic in enumerate(producers.topics):
         if topic in producers.topics[:position]:

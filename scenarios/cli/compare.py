@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from groupsim.analysis.compare.text import Section
     from groupsim.analysis.data.design import Design
 
+GROUPS_MAX: Final = 6
+"""Of more groups than this those are told and drawn that differ most."""
 ROWS_MAX: Final = 48
 """More comparisons than this are told as an overview; CSV and JSON hold each."""
 
@@ -42,6 +44,10 @@ def compare(
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the others are compared with; the first by default.")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", callback=listed, help="Only these groups; of many the six that differ most."),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -67,7 +73,7 @@ def compare(
     if as_markdown + as_csv + as_json > 1:
         raise ConfigError("--markdown, --csv and --json exclude one another: give one of them")
     metrics = [one.name for one in map(known, dict.fromkeys(metric or HEADLINE))]
-    study = _study(folders, variant or [], metrics)
+    study = _of_groups(_study(folders, variant or [], metrics), group or [])
     if baseline is None and not variant and _is_mere_sample(study):
         _only_figures(study, metrics, folders, figures)
         return
@@ -81,9 +87,12 @@ def compare(
     pairing = None if variant and set(variant) <= set(study.variants) else study.design
     comparisons = compare_variants(study.summary, baseline, metrics, pairing, study.absent)
     _warn(study)
+    told = comparisons if group else _differing_most(comparisons)
     if figures is not None:
-        _draw(study, metrics, folders, figures)
-    _tell(comparisons, pairing, study.design, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
+        shown = {one.group for one in told}
+        _draw(replace(study, summary=study.summary[study.summary["group"].isin(shown)]), metrics, folders, figures)
+    some = comparisons if as_csv or as_json else told
+    _tell(some, pairing, study.design, as_markdown=as_markdown, as_csv=as_csv, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,35 @@ def _study(folders: Sequence[Path], wanted: Sequence[str], metrics: Sequence[str
         summary = summary.sort_values("variant", key=lambda column: column.map(order), kind="stable")
         failed = {name: runs for name, runs in failed.items() if name in order}
     return Study(summary, design, failed, absent)
+
+
+def _of_groups(study: Study, wanted: Sequence[str]) -> Study:
+    """The runs of some groups; of all where none are wanted."""
+    from groupsim.analysis.data.columns import names
+    from groupsim.scenarios.errors import listed as few
+    from groupsim.scenarios.errors import nearest
+    from groupsim.sim.errors import ConfigError
+
+    known = names(study.summary["group"])
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"--group: there is no group {name!r}; {nearest(name, known)}groups: {few(known)}")
+    return replace(study, summary=study.summary[study.summary["group"].isin(wanted)]) if wanted else study
+
+
+def _differing_most(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
+    """All of them, or of many groups those of the few that differ most, in that order."""
+    from groupsim.analysis.compare.overview import most_different
+
+    groups = len({one.group for one in comparisons})
+    if groups <= GROUPS_MAX:
+        return comparisons
+    chosen = most_different(comparisons, GROUPS_MAX)
+    say_wrapped(
+        f"the {GROUPS_MAX} of {groups:,} groups that differ most, {groups - GROUPS_MAX:,} groups are left out; "
+        "--group NAME chooses, --csv and --json hold each"
+    )
+    return [one for name in chosen for one in comparisons if one.group == name]
 
 
 def _is_mere_sample(study: Study) -> bool:

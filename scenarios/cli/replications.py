@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from groupsim.scenarios.schema.goals import goals_of
-from groupsim.sim.model import Scenario
+from groupsim.sim.model import Group, Scenario, topics_read
 from groupsim.sim.tables import OVER_GROUPS, SUMMARY, TEXT
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Replications:
     """One row per run and partition that a group has produced to."""
     delivery: list[dict[str, Any]] = field(default_factory=list)
     """One row per run, group, and cause for which records are read twice or never."""
+    died_of: dict[str, list[str]] = field(default_factory=dict)
+    """Group -> errors of poll() that its members have died of."""
     warnings: dict[str, None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     runs: int = 0
@@ -58,10 +60,19 @@ class Replications:
         self.producers += [row | own for row in result.tables.rows("producers")]
         self.output += [row | own for row in result.tables.rows("output")]
         self.delivery += [row | own for row in result.tables.rows("delivery")]
+        for group in {row["group"] for row in summary if row["failed"]}:
+            self._note_errors(group, result.tables)
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
         self._latest = result.tables
+
+    def _note_errors(self, group: str, tables: Tables) -> None:
+        known = self.died_of.setdefault(group, [])
+        for row in tables.rows("members"):
+            error = row["ended_by"].removeprefix("failed: ")
+            if row["group"] == group and row["ended_by"].startswith("failed: ") and error not in known:
+                known.append(error)
 
     def outliers(self) -> list[Outlier]:
         """What stands out in the latest run."""
@@ -69,6 +80,25 @@ class Replications:
 
         latest = self._latest
         return outliers(latest.columns("partitions"), latest.columns("members")) if latest is not None else []
+
+    def blocked(self) -> list[str]:
+        """What to say of groups that read what other groups commit."""
+        from groupsim.analysis.text.output import blocked_lines
+
+        readers = {
+            topic: [one.name for one in self.scenario.groups if self._reads_committed(one, topic)]
+            for topic in {row["topic"] for row in self.output}
+        }
+        return blocked_lines(self.output, readers, self.runs)
+
+    def _reads_committed(self, group: Group, topic: str) -> bool:
+        return group.client.isolation_level == "read_committed" and bool(topics_read(self.scenario, group, [topic]))
+
+    def held_up(self) -> list[str]:
+        """What to say of partitions that brokers kept from being read in the latest run."""
+        from groupsim.analysis.text.held_up import held_up_lines
+
+        return held_up_lines(self._latest.columns("unavailability")) if self._latest is not None else []
 
     def placement(self) -> str:
         """Over which coordinators the groups of the latest run are spread; empty before there is one."""
@@ -137,7 +167,7 @@ class Replications:
         """What to say of groups that never read anything."""
         from groupsim.analysis.text.unserved import unserved
 
-        return unserved(self.summary)
+        return unserved(self.summary, self.died_of)
 
 
 def _without_replication(row: Mapping[str, Any]) -> dict[str, Any]:

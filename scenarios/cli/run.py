@@ -220,9 +220,13 @@ def _print(done: Replications, *, full: bool) -> None:
         print_wrapped(sentence)
     for sentence in first_told(output_lines(done.output, done.delivery, done.runs), "groups"):
         print_wrapped(sentence)
-    found = done.outliers() if done.runs == 1 else []
-    if found:
-        print_wrapped(outliers_line(found))
+    for sentence in first_told(done.blocked(), "groups"):
+        print_wrapped(sentence)
+    if done.runs == 1:
+        for sentence in done.held_up():
+            print_wrapped(sentence)
+        if found := done.outliers():
+            print_wrapped(outliers_line(found))
 
 
 def _names(rows: Iterable[Row]) -> list[str]:

@@ -41,13 +41,16 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inste
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=names_or_files(), help="A built-in scenario.")],
-    sweep: Annotated[bool, typer.Option("--sweep", help="The sweep of that name instead.")] = False,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="The sweep of that name, where a scenario has it too.")
+    ] = False,
 ) -> None:
     """Print a built-in file, as YAML that loads again."""
     from groupsim.scenarios.build import loading
     from groupsim.scenarios.sweep import loading as sweeps
 
-    path = loading.built_in(name, sweeps.LIBRARY if sweep else loading.LIBRARY)
+    of_sweeps = sweep or (name in loading.names_in(sweeps.LIBRARY) and name not in loading.list_names())
+    path = loading.built_in(name, sweeps.LIBRARY if of_sweeps else loading.LIBRARY)
     print(path.read_text(encoding="utf-8"), end="")
 
 

@@ -45,6 +45,14 @@ def lines_of(path: Path) -> dict[str, int]:
     return {_unescape(_split(line)[0]): number for number, line in _logical_lines(read_text(path, BYTES_MAX))}
 
 
+def repeated_keys(path: Path) -> dict[str, list[int]]:
+    """Keys that a file gives more than once, each with its lines, counted from 1: the last holds."""
+    lines: dict[str, list[int]] = {}
+    for number, line in _logical_lines(read_text(path, BYTES_MAX)):
+        lines.setdefault(_unescape(_split(line)[0]), []).append(number)
+    return {key: numbers for key, numbers in lines.items() if len(numbers) > 1}
+
+
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     """Lines with what continues them, each with the number of the first."""
     lines: list[tuple[int, str]] = []

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, GetJsonSchemaHandler, ValidationError, Val
 from pydantic_core import CoreSchema, InitErrorDetails
 
 from groupsim.scenarios.files.base_model import error, folder_of, refusal
-from groupsim.scenarios.files.properties_text import lines_of, read_properties
+from groupsim.scenarios.files.properties_text import lines_of, read_properties, repeated_keys
 from groupsim.scenarios.kafka.assignor_names import assignor_name, server_assignor_name
 from groupsim.scenarios.kafka.keys import HIDDEN, Kind, UnknownKey, Value, find_key, is_mistyped, known_keys
 
@@ -106,9 +106,13 @@ def _file_of(value: Mapping[str, Any], info: ValidationInfo) -> _PropertiesFile:
         if value[FILE].endswith((".yaml", ".yml")):
             raise ValueError("is YAML, no properties file: write Kafka's keys that are in it here")
         path = folder_of(info) / value[FILE]
-        return _PropertiesFile(path, read_properties(path))
+        found = _PropertiesFile(path, read_properties(path))
     except ValueError as reason:
         raise ValidationError.from_exception_data("config", [error(FILE, str(reason), value[FILE])]) from None
+    for key, lines in repeated_keys(path).items():
+        told = f"{value[FILE]}: {key} is on lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+        (info.context or {}).get("remarks", []).append(f"{told}: Java takes the last")
+    return found
 
 
 def _parse(kind: Kind, key: str, raw: object) -> Value:

@@ -96,9 +96,15 @@ def _read(value: Any, info: ValidationInfo) -> EntryFile:
         raise refusal(f"has more than one verb: {', '.join(verbs)}; make an entry of each")
     known = EntryFile.keys()
     strange = [key for key in value if key not in known]
-    hint = next((found for key in strange if (found := nearest(key, VERBS))), "")
+    hint = next((found for key in strange if (found := nearest(key, VERBS) or _begun(key))), "")
     wrong = f"{', '.join(map(repr, strange))} is no verb; " if strange else ""
     raise refusal(f"{wrong}{hint}needs one verb of {', '.join(VERBS)}")
+
+
+def _begun(key: object) -> str:
+    """A hint that names the verb of which the first word was written: ``elect``."""
+    found = next((verb for verb in VERBS if verb.startswith(f"{key}_")), "")
+    return f"did you mean {found!r}? " if found else ""
 
 
 def _refuse_bare_target(verb: str, body: Any) -> None:

@@ -24,6 +24,10 @@ from groupsim.sim.units import S
 _GRACE_US: Final = 30 * S
 FACTOR_MAX: Final = 1_000_000
 _DOWN: Final = model.Distribution.constant(20 * S)
+EVERYBODY: Final = frozenset({"group", "rack", "broker", "zookeeper"})
+PROCESSES: Final = frozenset({"group", "rack"})
+"""Of verbs that are done to processes of members, those of a rack too."""
+GROUPS: Final = frozenset({"group"})
 
 
 class VerbFile(FileModel):
@@ -37,12 +41,9 @@ class VerbFile(FileModel):
 
 
 class TargetedFile(VerbFile):
-    """The body of a verb that is done to somebody.
+    """The body of a verb that is done to somebody; ``kinds`` are those of the targets that it can be done to."""
 
-    ``groups_only``: brokers and racks make no sense as target.
-    """
-
-    groups_only: ClassVar[bool] = False
+    kinds: ClassVar[frozenset[str]] = EVERYBODY
 
     target: TargetField
 
@@ -57,20 +58,21 @@ class GcPauseFile(ForAWhileFile):
     """All threads of the targets' processes stand still."""
 
     makes = model.GcPause
+    kinds = PROCESSES
 
 
 class StuckFile(ForAWhileFile):
     """The processing thread hangs; the heartbeat thread lives."""
 
     makes = model.Stuck
-    groups_only = True
+    kinds = GROUPS
 
 
 class SlowFile(ForAWhileFile):
     """Processing of records takes ``factor`` times as long."""
 
     makes = model.Slow
-    groups_only = True
+    kinds = GROUPS
 
     factor: float = Field(gt=0, le=FACTOR_MAX, allow_inf_nan=False)
 
@@ -79,6 +81,7 @@ class SlowHostFile(ForAWhileFile):
     """Everything the targets' processes do takes ``factor`` times as long."""
 
     makes = model.SlowHost
+    kinds = PROCESSES
 
     factor: float = Field(gt=0, le=FACTOR_MAX, allow_inf_nan=False)
 
@@ -95,7 +98,7 @@ class CrashAtFile(TargetedFile):
     """SIGKILL at a point of the targets' next transaction; with ``down`` the process starts again that much later."""
 
     makes = model.CrashAt
-    groups_only = True
+    kinds = GROUPS
 
     point: model.CrashPoint
     down: DistributionField | None = None
@@ -192,7 +195,7 @@ class ScaleFile(TargetedFile):
     """Scale a group out or in to ``to`` members; the highest indices go first."""
 
     makes = model.Scale
-    groups_only = True
+    kinds = GROUPS
     keys_elsewhere: ClassVar[Mapping[str, str]] = {"replicas": "to", "count": "to"}
 
     to: int = Field(ge=0, le=MEMBERS_MAX)
@@ -239,7 +242,7 @@ class DeleteTopicFile(VerbFile):
 class SubscribeFile(TargetedFile):
     """Members call subscribe() with something else, at their next poll."""
 
-    groups_only = True
+    kinds = GROUPS
 
     topics: SubscriptionField
 
@@ -252,7 +255,7 @@ class UnsubscribeFile(TargetedFile):
     """Members call unsubscribe() at their next poll."""
 
     makes = model.Unsubscribe
-    groups_only = True
+    kinds = GROUPS
 
 
 class SetRateFile(FileModel):
@@ -269,7 +272,7 @@ class SetConfigFile(TargetedFile):
     group. With ``client`` they start from that profile and the group's ``config`` instead.
     """
 
-    groups_only = True
+    kinds = GROUPS
 
     client: Client | None = None
     config: ConsumerConfigField = {}
@@ -280,7 +283,7 @@ class SetConfigFile(TargetedFile):
 class DeleteOffsetsFile(TargetedFile):
     """An administrator deletes a group's committed offsets of some topics."""
 
-    groups_only = True
+    kinds = GROUPS
 
     topics: list[TopicName] = Field(min_length=1)
 
@@ -293,7 +296,7 @@ class DeleteGroupFile(TargetedFile):
     """An administrator deletes a group, with all its offsets."""
 
     makes = model.DeleteGroup
-    groups_only = True
+    kinds = GROUPS
 
 
 class ElectLeadersFile(VerbFile):

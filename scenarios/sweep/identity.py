@@ -21,6 +21,8 @@ FORMAT: Final = 1
 
 _DECIDING: Final = ("groupsim", "simpy", "numpy")
 """Packages whose version may change a number."""
+_NOT_RUN: Final = ("document", "remarks")
+"""Of a scenario: what no run reads."""
 _SHOWN: Final = 4
 _DIGESTS: Final = {
     "sources": "the rules of the model have changed ({path})",
@@ -81,7 +83,7 @@ def _short(value: Any) -> str:
 
 def fingerprint(scenario: Scenario) -> str:
     """SHA-256 over all that a run takes from a scenario: equal for equal scenarios, in every process."""
-    own = {one.name: _plain(getattr(scenario, one.name)) for one in fields(scenario) if one.name != "document"}
+    own = {one.name: _plain(getattr(scenario, one.name)) for one in fields(scenario) if one.name not in _NOT_RUN}
     return sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 

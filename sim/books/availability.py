@@ -7,7 +7,7 @@ is served, or unavailable for one cause, the first that holds:
 ``unowned``
     no member subscribed to the topic is known to the coordinator or joining;
 ``detection``
-    the last owner is dead, frozen, stuck or cut off, and the coordinator still counts it as a member;
+    the last owner is dead, frozen, stuck or cut off, and still a member for the coordinator; or brokers hold it up;
 ``away``
     the last owner was closed on purpose, and the coordinator keeps its place until the session ends: it is static, or
     was told to remain;
@@ -79,7 +79,7 @@ class Availability:
         self._waits_for: NDArray[np.int8] = np.empty(0, np.int8)
         """Cause of what nobody owns."""
         self._subscribed: NDArray[np.bool_] = np.empty(0, np.bool_)
-        self._severed: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._severed: NDArray[np.int8] = np.empty(0, np.int8)
         self._by_hand: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._handles = 0
         # The last element belongs to nobody (handle -1) and stays False.
@@ -106,7 +106,7 @@ class Availability:
         waits_for = BARRIER if self.first_join_us == FOREVER else DETECTION
         self._waits_for = np.concatenate([self._waits_for, np.full(new, waits_for, np.int8)])
         for name in ("_received", "_subscribed", "_severed", "_by_hand"):
-            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(new, np.bool_)]))
+            setattr(self, name, np.concatenate([old := getattr(self, name), np.zeros(new, old.dtype)]))
 
     def begin(self, now: int) -> None:
         """The group's first JoinGroup has arrived: the clocks start."""
@@ -246,9 +246,9 @@ class Availability:
         self._impaired[handle] = True
         self.stop(now, handle, positions)
 
-    def sever(self, positions: Positions, *, severed: bool | NDArray[np.bool_]) -> None:
-        """The owner is cut off from the leaders of these partitions, or no longer: one answer for all, or for each."""
-        self._severed[positions] = severed
+    def sever(self, positions: Positions, cause: int | NDArray[np.int8]) -> None:
+        """What keeps the owner from reading these though it is well, or `SERVED`: one cause for all, or for each."""
+        self._severed[positions] = cause
 
     # --- pauses -------------------------------------------------------------------------------------------------------
 
@@ -304,15 +304,16 @@ class Availability:
             self._set(now, idle, self._causes(idle))
 
     def _causes(self, positions: Positions) -> NDArray[np.int8]:
-        last = self._last[positions]
-        owner = self.owner[positions]
+        last, owner = self._last[positions], self.owner[positions]
         if self._state_cause is not None:
             result = np.full(len(positions), self._state_cause, np.int8)
         else:
             owned = np.where(self._received[positions], RESUME, ASSIGNMENT)
             result = np.where(owner < 0, self._waits_for[positions], owned).astype(np.int8)
-        result[(self._impaired[last] | self._severed[positions]) & self._known[last]] = DETECTION
-        result[self._away[last] & self._known[last]] = AWAY
+        severed, known = self._severed[positions], self._known[last]
+        result = np.where(known & (severed > SERVED), severed, result)
+        result[self._impaired[last] & known] = DETECTION
+        result[self._away[last] & known] = AWAY
         result[~self._subscribed[positions] | (self._by_hand[positions] & (owner < 0))] = UNOWNED
         result[self._partitions.are_gone(positions)] = NOT_STARTED
         return result

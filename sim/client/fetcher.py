@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.causes import DETECTION, SERVED
 from groupsim.sim.books.production import Offsets
 from groupsim.sim.books.record import CUT, GONE, OUT_OF_RANGE
 from groupsim.sim.client.awaited_fetches import AwaitedFetches
@@ -267,7 +268,7 @@ class Fetcher:
     def _lose_sight(self, now: int, lost: Positions) -> None:
         """What these are read from, or who has to be asked, is cut off."""
         self.left_behind.add(lost, self.offsets_of(now, lost))
-        self._books.availability.sever(lost, severed=True)
+        self._books.availability.sever(lost, DETECTION)
         self.stop(now, lost)
 
     def offsets_of(self, now: int, held: Positions) -> Offsets:
@@ -326,7 +327,7 @@ class Fetcher:
             back = back[~self.replicas.needs(back, self.cut_off)]
         if not back.size:
             return
-        self._books.availability.sever(back, severed=False)
+        self._books.availability.sever(back, SERVED)
         at = self.left_behind.take(back)
         owned = self.has_positions(back)
         if owned.any():

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.causes import DETECTION
 from groupsim.sim.client.data_connections import DataConnections, Trips
 from groupsim.sim.client.fetcher import Fetcher
 from groupsim.sim.client.in_flight import InFlight
@@ -101,7 +102,7 @@ class LeaderChanges:
             return
         if fetcher.cut_off:
             beyond = positions[np.logical_and(wanted, replicas.needs(positions, fetcher.cut_off))]
-            self._books.availability.sever(beyond, severed=True)
+            self._books.availability.sever(beyond, DETECTION)
             self._books.availability.refresh(now, beyond)
         same, new = positions[np.logical_and(wanted, since < 0)], np.logical_and(wanted, since >= 0)
         found = list[Found]()

@@ -1,7 +1,7 @@
 """Brokers that stop and start, their sessions, and the active controller that decides who leads.
 
-The first three brokers are controllers too. One of them is the active one; if it goes, the others elect another, and
-while they are no majority nothing is decided. What is decided is `sim.protocol.controller`; here is when.
+The three brokers with the lowest ids are controllers too. One of them is the active one; if it goes, the others elect
+another, and while they are no majority nothing is decided. What is decided is `sim.protocol.controller`; here is when.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Controller:
         since_us = -(streams.key("controller-claim") % self._config.session_timeout_us)
         self._sessions = BrokerSessions(self._config.session_timeout_us, since_us)
         self._key = process_key(name_hash("controller"), Kind.FAULT)
-        self._voters = set(tuple(self._brokers)[:_CONTROLLERS])
+        self._controllers = tuple(self._brokers)[:_CONTROLLERS]
+        self._voters = set(self._controllers)
         self._majority = len(self._voters) // 2 + 1
         self._elections = 0
         self.active = self._draw_active(self._voters)
@@ -80,8 +81,7 @@ class Controller:
         self._await_balance()
 
     def _draw_active(self, candidates: Collection[int]) -> int:
-        key = self._streams.key("controller")
-        return sorted(candidates)[hash64(key, self._elections) % len(candidates)]
+        return sorted(candidates)[hash64(self._streams.key("controller"), self._elections) % len(candidates)]
 
     def _draw(self, what: str, node: int) -> int:
         """How long something of a broker takes, microseconds."""
@@ -197,6 +197,8 @@ class Controller:
         """Without a majority nothing is decided; if the active controller has none another takes over after a while."""
         candidates = [one for one in self._voters if self._votes_for(one) >= self._majority]
         if not candidates:
+            if self._ready_us < FOREVER:
+                self._audience.quorum_lost(self._controllers)
             self._ready_us = FOREVER
         elif self.active not in candidates or self._ready_us == FOREVER:
             self._succeed(delay_us, candidates)
@@ -238,7 +240,7 @@ class Controller:
 
     def _vote(self, node: int) -> None:
         """The process runs: it counts for the majority, if it is a controller."""
-        if node in tuple(self._brokers)[:_CONTROLLERS]:
+        if node in self._controllers:
             self._voters.add(node)
             self._settle_quorum(self._config.quorum_election_timeout_us)
         self._decide(self._register, node)
@@ -248,8 +250,7 @@ class Controller:
         if self._is_out_of_touch(node):
             self._undecided_starts.add(node)
             return
-        free_us = self._sessions.free_at(node)
-        if free_us > self._env.now:
+        if (free_us := self._sessions.free_at(node)) > self._env.now:
             self._env.at(free_us, self._key, partial(self._decide, self._register), node)
             return
         control, partitions = self._partitions.control, self._partitions
@@ -386,11 +387,8 @@ class Controller:
 
     def _balance(self, _: int) -> None:
         """``QuorumController.maybeBalancePartitionLeaders``."""
-        self._decide(self._elect_preferred, self.active)
+        self._decide(lambda _: self._publish(self._partitions.control.elect_preferred()), self.active)
         self._await_balance()
-
-    def _elect_preferred(self, _: int) -> None:
-        self._publish(self._partitions.control.elect_preferred())
 
     # --- who is meant -------------------------------------------------------------------------------------------------
 

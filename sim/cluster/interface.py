@@ -123,6 +123,10 @@ class Audience(Protocol):
         """Data partitions have other leaders, or none, or can be read again (`sim.catalog.Catalog`)."""
         ...
 
+    def quorum_lost(self, controllers: Sequence[int]) -> None:
+        """So few of these brokers are up and in touch with one another that nobody decides anything."""
+        ...
+
     def disturb(self, groups: Iterable[str]) -> None:
         """What these groups append is not committed from now on: nobody's commits are arithmetic."""
         ...

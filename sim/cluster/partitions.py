@@ -21,6 +21,7 @@ from groupsim.sim.protocol.controller.partition import (
     NO_LEADER,
     OFFSETS_TOPIC,
     TRANSACTIONS_TOPIC,
+    Holdup,
     Name,
     PartitionState,
 )
@@ -250,17 +251,21 @@ class ClusterPartitions:
         """Write down who leads, and whether it can be read: not until its leader has applied what makes it so."""
         state, catalog = self.control.partitions[name], self._catalog
         catalog.in_sync[name] = state.isr
+        held_up = state.held_up(self._silent(state, dead))
         if name in self.awaited:
-            is_followed = name not in self._deserted and state.advances(self._silent(state, dead))
-            if state.leader != catalog.leader_of(*name) or not is_followed:
-                catalog.unreadable.add(name)
+            if held_up is not Holdup.NO_LEADER and state.leader != catalog.leader_of(*name):
+                held_up = Holdup.NEW_LEADER
+            elif name in self._deserted:
+                held_up = held_up or Holdup.HIGH_WATERMARK
+            if held_up:
+                catalog.unreadable[name] = held_up
             return
         if state.leader != NO_LEADER:
             catalog.moved[name] = state.leader
-        if state.advances(self._silent(state, dead)):
-            catalog.unreadable.discard(name)
+        if held_up:
+            catalog.unreadable[name] = held_up
         else:
-            catalog.unreadable.add(name)
+            catalog.unreadable.pop(name, None)
 
 
 def _replicated(topic: Topic) -> Replicated:

@@ -37,6 +37,7 @@ class Scenario:
     """Everything one run needs, but the seed.
 
     ``document`` is the fully resolved file as plain data; it goes into the manifest and nothing else reads it.
+    ``remarks`` are what its reader should know and the document does not show; no run reads them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Scenario:
     origin_us: int = 0
     """What was before this is past: nothing of it is counted, and what is counted is told from here (`sim.past`)."""
     document: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def is_still(self) -> bool:

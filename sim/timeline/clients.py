@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from groupsim.sim.books.causes import HELD_UP
 from groupsim.sim.books.group_books import GroupBooks
 from groupsim.sim.books.truncation import Truncation, take_back, truncation
 from groupsim.sim.client.client import Client
 from groupsim.sim.kernel.environment import Environment
-from groupsim.sim.protocol.controller.partition import Name
+from groupsim.sim.protocol.controller.partition import Holdup, Name
 from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions
 from groupsim.sim.world import World
@@ -54,6 +55,14 @@ class Clients:
                     self._lost_us[topic, number] = self._env.now
         for producer in world.data_producers:
             producer.lose_broker(node)
+
+    def quorum_lost(self, controllers: Sequence[int]) -> None:
+        """A warning in the result."""
+        which = f"broker{'s' if len(controllers) > 1 else ''} {', '.join(map(str, controllers))}, the controllers here"
+        self._world.warnings.append(
+            f"controllers at {self._env.told_us / 1e6:.3f} s: of {which}, no majority is up"
+            " and in touch: until there is one again nobody is elected, and no broker registers or is fenced"
+        )
 
     def _is_touched(self, name: str, node: int) -> bool:
         """Whether a group's coordinator is on a broker, or something it reads is led there."""
@@ -138,7 +147,7 @@ class Clients:
             topic: _News(
                 np.array(some, np.int32),
                 np.array(catalog.leaders(topic, some), np.int32),
-                np.array([(topic, number) not in catalog.unreadable for number in some]),
+                np.array([catalog.unreadable.get((topic, number), Holdup.NONE) for number in some], np.int8),
                 np.array([self._lost_us.get((topic, number), -1) for number in some], np.int64),
             )
             for topic, some in numbers.items()
@@ -146,19 +155,20 @@ class Clients:
 
     def _change(self, group: str, books: GroupBooks, news: _News) -> None:
         partitions, now = books.partitions, self._env.now
-        positions, leader, readable, since = news
+        positions, leader, held_up, since = news
+        readable, stands = held_up == Holdup.NONE, HELD_UP[held_up]
         has_moved, was_readable = leader != partitions.leader[positions], partitions.is_readable[positions]
         gone = np.logical_and(was_readable, np.logical_or(~readable, has_moved))
         back = np.logical_and(readable, np.logical_or(~was_readable, has_moved))
         moved = partitions.sent_elsewhere(positions)
         if not (gone.any() or back.any() or moved.any()):
             partitions.leader[positions] = leader
+            self._sever(books, positions[~readable], stands[~readable])
             return
         clients = self._readers(group, frozenset(positions.tolist()))
         partitions.move(now, positions, leader)
         partitions.is_readable[positions] = readable
-        books.availability.sever(positions, severed=~readable)
-        books.availability.refresh(now, positions)
+        self._sever(books, positions, stands)
         since = np.where(np.logical_and(since < 0, has_moved), now, since)[back]
         lost, found = positions[gone], positions[back]
         followed = positions[np.logical_and(moved, ~np.logical_or(gone, back))]
@@ -168,6 +178,10 @@ class Clients:
             client.leader_changes.find(now, found, since)
             client.leader_changes.follow(now, followed)
             client.drive(now)
+
+    def _sever(self, books: GroupBooks, positions: Positions, causes: NDArray[np.int8]) -> None:
+        books.availability.sever(positions, causes)
+        books.availability.refresh(self._env.now, positions)
 
     def _readers(self, group: str, positions: frozenset[int]) -> list[Client]:
         """Who is concerned by a change of some partitions: awake from now on.
@@ -200,7 +214,8 @@ class _News(NamedTuple):
 
     which: Positions
     leader: NDArray[np.int32]
-    is_readable: NDArray[np.bool_]
+    held_up: NDArray[np.int8]
+    """What keeps each from being read (`Holdup`)."""
     lost_us: NDArray[np.int64]
     """When the former leader died; -1: it has not."""
 
@@ -208,7 +223,7 @@ class _News(NamedTuple):
         """Those that a group knows: ``positions`` are those of the topic."""
         known = self.which < len(positions)
         which = positions[self.which[known]]
-        return _News(which, self.leader[known], self.is_readable[known], self.lost_us[known])
+        return _News(which, self.leader[known], self.held_up[known], self.lost_us[known])
 
 
 def _merged(news: Sequence[_News]) -> _News:

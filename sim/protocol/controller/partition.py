@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 Name = tuple[str, int]
@@ -14,6 +15,20 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 """Topics of coordinators."""
+
+
+class Holdup(IntEnum):
+    """What keeps a partition from being read beyond what readers have."""
+
+    NONE = 0
+    NO_LEADER = 1
+    """Nobody leads it, or the leader is dead and nobody knows yet."""
+    NEW_LEADER = 2
+    """Another one was elected: it has yet to apply that, or those who follow it to fetch from it."""
+    HIGH_WATERMARK = 3
+    """Somebody who counts as in sync does not fetch from the leader, so that the high watermark stands."""
+    MIN_ISR = 4
+    """Fewer are in sync than ``min.insync.replicas``, so that the high watermark stands (KIP-966)."""
 
 
 class Standing(NamedTuple):
@@ -78,4 +93,13 @@ class PartitionState:
 
     def advances(self, dead: Iterable[int]) -> bool:
         """Whether the high watermark follows what is appended: everybody in the ISR fetches, and there are enough."""
-        return self.accepts and not set(self.isr) & set(dead)
+        return self.held_up(dead) is Holdup.NONE
+
+    def held_up(self, dead: Iterable[int]) -> Holdup:
+        """What keeps the high watermark, while these do not fetch (``Partition.maybeIncrementLeaderHW``, Kafka 4.4)."""
+        silent = set(dead)
+        if self.leader == NO_LEADER or self.leader in silent:
+            return Holdup.NO_LEADER
+        if not self.accepts:
+            return Holdup.MIN_ISR
+        return Holdup.HIGH_WATERMARK if silent & set(self.isr) else Holdup.NONE

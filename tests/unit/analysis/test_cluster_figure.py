@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from groupsim.analysis.figures import palette, timeline
 from groupsim.analysis.figures.cluster import ONE_BY_ONE, mean_counts, most_at_once
 from groupsim.analysis.figures.cluster_history import cluster_history
-from tests.unit.analysis.timelines import Maker, S, Tables, result, stretch
+from tests.unit.analysis.timelines import Maker, S, Tables, result, stretch, texts
 
 FAILURE = (("up", 0.0, 20.0, 4), ("unnoticed", 20.0, 30.0, 4), ("down", 30.0, 59.99, 0), ("starting", 59.99, 60.0, 0))
 
@@ -130,3 +130,30 @@ def test_a_calm_cluster_and_a_result_without_it_have_no_strip(make_table: Maker)
     without = {name: table for name, table in told.items() if name not in ("brokers", "shards", "queues")}
     assert len(timeline(told).axes) == len(timeline(calm).axes) + 2
     assert len(timeline(calm).axes) == len(timeline(without).axes)
+
+
+def test_leaders_that_move_while_nobody_stops_have_a_label(make_table: Maker) -> None:
+    """Preferred leaders are elected again; at 20 s, where broker 0 dies, and at 30 s, no label says the same twice."""
+    some = tables(make_table)
+    led = [(0, 30, 4), (30, 45, 8), (45, 60, 6)]
+    states = [
+        {"node": node, "state": "up", "from_us": a * S, "to_us": b * S, "leaders": n}
+        for node in (1, 2)
+        for a, b, n in led
+    ]
+    died = some["brokers"][some["brokers"].node == 0]
+    some["brokers"] = make_table("brokers", [*died.to_dict("records"), *states])
+    found = cluster_history(some)
+    assert found is not None
+    assert found.moves_s == [45.0]
+    assert [text for text in texts(timeline(some)) if "leaders" in text] == ["leaders moved"]
+    asked = some | {"events": make_table("events", [{"time_us": 45 * S, "entry": "elect", "target": "t"}])}
+    assert not [text for text in texts(timeline(asked)) if "leaders moved" in text]
+
+
+def test_every_broker_of_a_roll_has_its_label(make_table: Maker) -> None:
+    events = [{"time_us": (90 + 22 * i) * S, "entry": "roll", "target": f"broker:{i}"} for i in range(6)]
+    some = result(make_table, horizon_s=360, ownership=[stretch(0, "g/0", 0, 360)], events=events)
+    told = texts(timeline(some))
+    assert {f"roll: broker:{i}" for i in range(6)} <= set(told)
+    assert not [text for text in told if "without a label" in text]

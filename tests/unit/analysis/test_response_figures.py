@@ -71,6 +71,7 @@ class TestCurves:
     def test_have_bands_as_wide_as_the_intervals(self, sweep: Maker) -> None:
         summary, design = study(sweep, lambda b, t: [t, t + 2, t + 7], {"t": [10, 20]})
         (panel,) = panels(response_curves(summary, design, GAP), "longest gap")
+        assert panel.get_position().width > 0.8, "one metric has all the room"
         (band,) = panel.collections
         at_ten = sorted({round(float(y), 6) for x, y in band.get_paths()[0].vertices if x == 10})
         expected = estimate([10, 12, 17])

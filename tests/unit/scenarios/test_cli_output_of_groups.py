@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groupsim.analysis.text.output import output_lines
+from groupsim.analysis.text.output import blocked_lines, output_lines
 from tests.support.command_line import CommandLine
 from tests.support.given_runs import flat
 
@@ -59,3 +59,26 @@ def test_what_is_aborted_is_told_as_the_tables_have_it(groupsim: CommandLine) ->
 
 def test_groups_that_produce_nothing_have_no_such_sentence(groupsim: CommandLine) -> None:
     assert "output of" not in groupsim("run", "kill-detection").out
+
+
+def test_who_reads_what_is_committed_is_told_how_long_open_transactions_kept_it() -> None:
+    waits = [(0, "paid", 3, 1), (0, "paid", 5, 10.5), (0, "other", 0, 60), (1, "paid", 2, 4.5)]
+    output = [
+        row(run, partition=number, blocked_us_max=int(seconds * 1_000_000)) | {"topic": topic}
+        for run, topic, number, seconds in waits
+    ]
+    sentence = (
+        "second reads paid up to the first open transaction of billing: a record waited behind one for {} at most ({}),"
+    )
+    (one,) = blocked_lines(output[:3], {"paid": ["second"], "other": []}, 1)
+    assert one.startswith(sentence.format("10.5 s", "partition 5"))
+    assert one.endswith("which is age of lag, and neither gap nor unread time")
+    (mean,) = blocked_lines(output, {"paid": ["second"]}, 2)
+    assert mean.startswith(sentence.format("7.50 s", "mean of all runs"))
+
+
+def test_only_readers_of_committed_records_are_told_so(groupsim: CommandLine) -> None:
+    told = flat(groupsim("run", "chained-groups", "--set", "horizon=20s").out)
+    assert "shipping reads paid up to the first open transaction of billing: a record waited" in told
+    assert "mailing reads shipped up to the first open transaction of shipping" in told
+    assert "audit reads" not in told

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.analysis.text.unserved import unserved
 from tests.support.command_line import SCENARIO, CommandLine
+from tests.support.given_runs import flat
 
 NOBODY = "groups.billing.members.count=0"
 SENTENCE = "group billing never read a partition: it had no members (state at the end: Dead)"
@@ -103,3 +105,14 @@ class TestSweep:
     def test_in_json(self, groupsim: CommandLine, sweep: Path, tmp_path: Path) -> None:
         told = groupsim("sweep", sweep, "--inline", "--out", tmp_path / "out", "--json")
         assert [one.split(",")[0] for one in json.loads(told.out)["unserved"]] == ["nobody"]
+
+
+def test_members_that_died_are_the_reason_and_their_error_is_named(groupsim: CommandLine, folder: Path) -> None:
+    none = ("--set", "groups.billing.config[auto.offset.reset]=none")
+    told = groupsim("run", folder / "small.yaml", *none)
+    died = "its members died of what poll() throws, "
+    assert flat(told.out).startswith(f"group billing never read a partition: {died}")
+    assert " times: NO_OFFSET_FOR_PARTITION (state at the end: " in flat(told.out)
+    row = groupsim("run", folder / "small.yaml", *none, "--json").json["summary"][0]
+    assert f"{died}{row['failed']} times" in flat(told.out)
+    assert unserved([row])[0].startswith(f"group billing never read a partition: {died}{row['failed']} times (state")

@@ -70,11 +70,6 @@ def test_several_identical_groups_have_no_coordinator_in_common() -> None:
     assert _parse(groups__billing__count=3, timeline=one).timeline
 
 
-def test_a_pause_names_one_broker() -> None:
-    timeline = _fault("gc_pause", target="broker:0-1", **{"for": "1s"})
-    assert "names one broker, such as broker:0" in _told(timeline=timeline)[0]
-
-
 def test_a_cut_names_brokers_that_exist() -> None:
     timeline = [{"at": "1min", "cut": {"between": ["billing", "broker:1-3"], "for": "1s"}}]
     assert "there is no broker 3; brokers: 0, 1, 2" in _told(timeline=timeline)[0]

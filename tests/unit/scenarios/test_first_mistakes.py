@@ -17,6 +17,8 @@ from groupsim.scenarios.cli.watch import SilentAssignors
 from groupsim.scenarios.errors import Problem, ScenarioFileError
 from groupsim.scenarios.files.yaml_text import parse_yaml
 from groupsim.scenarios.kafka.keys import _GONE, Kind, find_key, known_keys
+from groupsim.scenarios.sweep.identity import fingerprint
+from groupsim.sim.units import S
 from tests.support.command_line import CommandLine
 
 TEXT = """\
@@ -323,3 +325,15 @@ class TestConfigurationThatIsPasted:
         assert [one.partition(": ")[0] for one in told if "nobody commits" in one] == (
             ["groups.billing.processing.commit"] if is_told else []
         )
+
+    def test_has_a_key_twice_and_the_last_holds(self, tmp_path: Path) -> None:
+        (tmp_path / "c.properties").write_text("session.timeout.ms: 45000\n# later\nsession.timeout.ms=10000\n")
+        document = yaml.safe_load(TEXT)
+        document["groups"]["billing"]["config"] = {"file": "c.properties"}
+        read = parse(document, file="s.yaml", name="s", folder=tmp_path)
+        assert read.groups[0].client.session_timeout_us == 10 * S
+        assert "c.properties: session.timeout.ms is on lines 1 and 3: Java takes the last" in warnings_of(read)
+        (tmp_path / "c.properties").write_text("session.timeout.ms: 10000\n")
+        once = parse(document, file="s.yaml", name="s", folder=tmp_path)
+        assert not any("Java takes the last" in one for one in warnings_of(once))
+        assert fingerprint(once) == fingerprint(read)

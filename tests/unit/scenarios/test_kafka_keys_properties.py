@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.scenarios.files.properties_text import parse_properties, read_properties
+from groupsim.scenarios.files.properties_text import parse_properties, read_properties, repeated_keys
 
 JAVA = [
     ("a=b", {"a": "b"}),
@@ -71,3 +71,10 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_properties(tmp_path / "latin.properties")
     with pytest.raises(ValueError, match=r"nowhere.properties: cannot be read"):
         read_properties(tmp_path / "nowhere.properties")
+
+
+def test_keys_that_are_given_more_than_once_are_found_with_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "twice.properties"
+    file.write_text("# a=0\na=1\nb: 1\nc=1,\\\n  2\na : 2\nb 3\n\\u0061=4\n")
+    assert repeated_keys(file) == {"a": [2, 6, 8], "b": [3, 7]}
+    assert read_properties(file) == {"a": "4", "b": "3", "c": "1,2"}

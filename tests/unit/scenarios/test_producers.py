@@ -65,7 +65,7 @@ def test_delivery_timeout_is_raised_if_nobody_gives_it() -> None:
         ({"retries": 0, "enable.idempotence": True}, "Must set retries to non-zero"),
         ({"max.in.flight.requests.per.connection": 6}, "to at most 5 to use the idempotent producer"),
         ({"delivery.timeout.ms": 30_004}, "should be equal to or larger than linger.ms + request.timeout.ms"),
-        ({"transactional.id": "x"}, "produces of a group has"),
+        ({"transactional.id": "x"}, "only groups with produces have them"),
         ({"linger": 5}, "linger.ms"),
     ],
 )
@@ -77,6 +77,7 @@ def test_what_a_producer_refuses_is_refused_in_its_words(config: dict[str, Any],
     ("changes", "reason"),
     [
         ({"producers": shop(["x"])}, "there is no topic of this name"),
+        ({"producers": shop(["t", "u"])}, "would send nothing: give topics.u a rate, such as {per_partition: 50}"),
         ({"producers": {**shop(), "other": {"topics": ["t"]}}}, "other send to this topic too"),
         ({"producers": shop(["t", "t"])}, "must not name a topic twice"),
         ({"topics": {"t": {"partitions": 1, "acks": 1}}}, "here their config does, and says all"),

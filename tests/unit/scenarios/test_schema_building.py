@@ -334,8 +334,8 @@ def test_members_beyond_the_count_may_be_overridden_if_the_group_grows() -> None
 @pytest.mark.parametrize(
     ("entry", "verb"),
     [
-        ("gc_pause: {target: broker:1, for: 1s}",
-         model.GcPause(target=Target("broker", "1"), duration=Distribution.constant(S))),
+        ("gc_pause: {target: billing/1, for: 1s}",
+         model.GcPause(target=Target("group", "billing", "index", indices=(1,)), duration=Distribution.constant(S))),
         ("stuck: {target: billing/leader, for: 1s}",
          model.Stuck(target=Target("group", "billing", "leader"), duration=Distribution.constant(S))),
         ("slow: {target: billing, factor: 3, for: 1s}",

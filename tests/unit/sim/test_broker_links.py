@@ -173,3 +173,17 @@ def test_members_that_do_not_reach_who_leads_now_are_cut_off_from_it() -> None:
     assert set(rows.cause) == {"detection"}, "not resume, though somebody leads"
     assert (rows.to_us - rows.from_us).sum() > 6 * S
     assert not differences(made, seed=1, check=False)
+
+
+def test_controllers_without_a_majority_are_a_warning_that_names_them() -> None:
+    """Once each time that they lose it; brokers that are no controllers may die."""
+    made = five(
+        *(at(second * S, Kill(target=broker(node))) for second, node in ((20, "3"), (30, "0"), (40, "2"), (50, "1")))
+    )
+    (told,) = simulate(made).warnings
+    assert told.startswith("controllers at 40.000 s: of brokers 0, 1, 2, the controllers here, no majority is up")
+    back = [at(60 * S, StartMembers(target=broker("0"))), at(61 * S, StartMembers(target=broker("2")))]
+    twice = simulate(replace(made, timeline=(*made.timeline, *back, at(110 * S, Kill(target=broker("0"))))))
+    assert [one.partition(":")[0] for one in twice.warnings] == ["controllers at 40.000 s", "controllers at 110.000 s"]
+    apart = Cut(between=(broker("0"), numbers(1, 2)), duration=Distribution.constant(9 * S))
+    assert not simulate(five(at(30 * S, apart))).warnings
