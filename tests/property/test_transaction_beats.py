@@ -13,7 +13,7 @@ from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, next_beat
 from groupsim.sim.client.pace import Load, Pace
 from groupsim.sim.client.poll_schedule import PollSchedule
 from groupsim.sim.client.settling import Batch
-from groupsim.sim.fastpath.transactions.beats import Pass, beat_in_pass
+from groupsim.sim.fastpath.transactions.beats import Pass, beat_in_pass, beat_on_time
 from groupsim.sim.fastpath.transactions.columns import Members, Standing
 
 pytestmark = pytest.mark.property
@@ -28,7 +28,7 @@ def members(cadence: Cadence) -> Members:
     nobody, keys = column(0), np.zeros(1, np.uint64)
     pace = Pace(*[column(0)] * 8, batch=Batch())
     return Members(
-        slots=nobody, pace=pace, cost_us=nobody, cadence=Cadence(*map(column, cadence)),
+        slots=nobody, pace=pace, cost_us=nobody, costs=None, cadence=Cadence(*map(column, cadence)),
         beat_interval_us=column(cadence.interval_us), other_key=keys, beat_key=keys, producer_id=nobody,
         limit_us=nobody, patience_us=nobody, most=nobody,
     )  # fmt: skip
@@ -37,8 +37,9 @@ def members(cadence: Cadence) -> Members:
 def standing(due: int, since: int) -> Standing:
     nothing = column(0)
     return Standing(
-        back_us=nothing, waiting=np.zeros(1), free_us=nothing, other=nothing, beats=nothing, beat_due_us=column(due),
-        waits_since_us=column(since), renewed_us=nothing, answered_us=nothing,
+        back_us=nothing, waiting=np.zeros(1), free_us=nothing, batches=nothing, refers=np.zeros(1, np.bool_),
+        other=nothing, beats=nothing, beat_due_us=column(due), waits_since_us=column(since), renewed_us=nothing,
+        answered_us=nothing,
     )  # fmt: skip
 
 
@@ -68,3 +69,13 @@ def test_a_heartbeat_is_sent_as_the_thread_of_one_member_sends_it(
     expected = first_wake(schedule, began, step_us, until)[0] if sent != until else sent
     assert int(after.waits_since_us[0]) == expected
     assert int(after.beat_due_us[0]) == (sent + cadence.interval_us if beats else due)
+
+
+@pytest.mark.parametrize(("due", "is_sent", "following"), [(30, True, 130), (99, True, 199), (100, False, 100)])
+def test_a_thread_that_waits_for_nobody_sends_a_heartbeat_when_it_is_due(
+    due: int, is_sent: bool, following: int
+) -> None:
+    """One that is due when the commit is answered goes with what follows."""
+    after, beats = beat_on_time(members(Cadence(100, 0, 1)), standing(due, 0), column(100))
+    assert (beats.is_sent[0], beats.sent_us[0]) == (is_sent, due)
+    assert (after.beat_due_us[0], after.beats[0]) == (following, is_sent)
