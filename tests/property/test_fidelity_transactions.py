@@ -191,10 +191,15 @@ def test_calm_members_take_no_steps() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_some_go_through_a_pass_more_than_others(protocol: str) -> None:
+def test_some_go_through_a_pass_more_than_others(protocol: Any) -> None:
     """Each reads ten records a second, in passes of a tenth of a second: some of them find none."""
     work = replace(WORK, per_record=COSTS[-1], per_poll_us=50 * MS, poll_timeout_us=50 * MS)
-    made = transform(count=4, protocol=protocol, horizon_s=30, cluster=JITTER, processing=work)
+    client = replace(EARLIEST, heartbeat_interval_us=S, retry_backoff_us=300 * MS, group_protocol=protocol)
+    config = CoordinatorConfig(
+        initial_rebalance_delay_us=0, consumer_heartbeat_interval_us=S, consumer_min_heartbeat_interval_us=S
+    )
+    cluster = replace(JITTER, config=config, timing=Timing(append_us=MS, service_us=300))
+    made = transform(count=4, horizon_s=20, cluster=cluster, client=client, processing=work)
     found = [played(made, fidelity) for fidelity in ("elided", "message")]
     assert found[0].manifest["digests"] == found[1].manifest["digests"]
     assert found[0].manifest["events"] * 5 < found[1].manifest["events"]
