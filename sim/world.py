@@ -112,8 +112,8 @@ class World:
             self._build(spec)
         self.news = TopicNews(self.env, streams, self.timing, self.catalog, self.brokers, self.coordinators)
         self.transactions: Transactions | None = None
-        self.readings: dict[str, LagReading] = {}
         """Only if a group produces."""
+        self.readings: dict[str, LagReading] = {}
         self.producer_books = ProducerBooks()
         self.data_logs: DataLogs | None = None
         """Only if there are producers."""

@@ -15,6 +15,9 @@ from groupsim.analysis.data.design import Design
 from groupsim.analysis.data.metrics import Metric, Scale, number, scale
 from groupsim.analysis.text.tables import WIDTH, Column, TextTable, named
 
+OTHERS = "all others"
+"""What A is where there are no bundles."""
+
 
 def most_different(comparisons: Sequence[Comparison], most: int) -> list[str]:
     """So many groups at most, those first whose means differ most: by the first metric, then by those that follow."""
@@ -25,10 +28,6 @@ def most_different(comparisons: Sequence[Comparison], most: int) -> list[str]:
     metrics = max(1, len({one.metric.name for one in comparisons}))
     reach = {name: [max(some[at::metrics]) for at in range(metrics)] for name, some in found.items()}
     return sorted(found, key=lambda name: [-one for one in reach[name]])[:most]
-
-
-OTHERS = "all others"
-"""What A is where there are no bundles."""
 
 
 @dataclass(frozen=True, slots=True)

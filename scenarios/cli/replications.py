@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _NAMES = ("scenario", "variant", "group", "seed")
 NUMBERS = tuple(name for name, dtype in SUMMARY.items() if dtype != TEXT and name not in (*_NAMES, "replication"))
 """Columns of which means are told."""
+_FAILED = "failed: "
+"""What ``ended_by`` of a member begins with that has died of an error of poll()."""
 _OVER_GROUPS = tuple(name for name, dtype in OVER_GROUPS.items() if dtype != TEXT)
 
 
@@ -60,19 +62,18 @@ class Replications:
         self.producers += [row | own for row in result.tables.rows("producers")]
         self.output += [row | own for row in result.tables.rows("output")]
         self.delivery += [row | own for row in result.tables.rows("delivery")]
-        for group in {row["group"] for row in summary if row["failed"]}:
-            self._note_errors(group, result.tables)
+        if failed := {row["group"] for row in summary if row["failed"]}:
+            self._note_errors(failed, result.tables)
         self.warnings |= dict.fromkeys(result.warnings)
         self.versions = result.manifest["versions"]
         self.runs += 1
         self._latest = result.tables
 
-    def _note_errors(self, group: str, tables: Tables) -> None:
-        known = self.died_of.setdefault(group, [])
+    def _note_errors(self, groups: Collection[str], tables: Tables) -> None:
         for row in tables.rows("members"):
-            error = row["ended_by"].removeprefix("failed: ")
-            if row["group"] == group and row["ended_by"].startswith("failed: ") and error not in known:
-                known.append(error)
+            if row["group"] in groups and row["ended_by"].startswith(_FAILED):
+                known, error = self.died_of.setdefault(row["group"], []), row["ended_by"].removeprefix(_FAILED)
+                known += [error] if error not in known else []
 
     def outliers(self) -> list[Outlier]:
         """What stands out in the latest run."""

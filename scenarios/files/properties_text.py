@@ -42,15 +42,19 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def lines_of(path: Path) -> dict[str, int]:
     """The line on which each key of a file that `read_properties` has read begins, counted from 1."""
-    return {_unescape(_split(line)[0]): number for number, line in _logical_lines(read_text(path, BYTES_MAX))}
+    return {key: lines[-1] for key, lines in _lines_by_key(path).items()}
 
 
 def repeated_keys(path: Path) -> dict[str, list[int]]:
     """Keys that a file gives more than once, each with its lines, counted from 1: the last holds."""
+    return {key: lines for key, lines in _lines_by_key(path).items() if len(lines) > 1}
+
+
+def _lines_by_key(path: Path) -> dict[str, list[int]]:
     lines: dict[str, list[int]] = {}
     for number, line in _logical_lines(read_text(path, BYTES_MAX)):
         lines.setdefault(_unescape(_split(line)[0]), []).append(number)
-    return {key: numbers for key, numbers in lines.items() if len(numbers) > 1}
+    return lines
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:

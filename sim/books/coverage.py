@@ -74,7 +74,6 @@ class Coverage:
         """Those of which there was output that is in no log any more."""
         self._repeated = Stretches()
         """Those of which an unclean election makes, or shows, output again."""
-
         self._truncated = Stretches()
         """Those among which some were in no log any more before there was output of them."""
 

@@ -168,7 +168,7 @@ class DataProducer:
 
     def _leader_of(self, partition: TopicPartition) -> int:
         if partition not in self._leaders:
-            self._leaders[partition] = self._catalog.leaders(partition[0], (partition[1],))[0]
+            self._leaders[partition] = self._catalog.leader_of(*partition)
         return self._leaders[partition]
 
     def _ask(self, now: int) -> None:
@@ -182,7 +182,7 @@ class DataProducer:
         self._is_asking = False
         now, wanted = self._env.now, [one for one, node in self._leaders.items() if node == NO_LEADER]
         for partition in wanted:
-            leader = self._catalog.leaders(partition[0], (partition[1],))[0]
+            leader = self._catalog.leader_of(*partition)
             if self._is_up(leader):
                 self._leaders[partition] = leader
         if NO_LEADER in self._leaders.values():

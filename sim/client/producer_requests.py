@@ -108,7 +108,7 @@ class ProducerRequests:
             return self._host.node_of(self._id)
         if isinstance(role, str):
             return self._client.group.node
-        return self._client.world.catalog.leaders(role[0], (role[1],))[0]
+        return self._client.world.catalog.leader_of(*role)
 
     def _request(self, node: int, api: Api, body: Any) -> simpy.Event:
         now, connection = self._env.now, self._connection(node)
@@ -204,7 +204,7 @@ class ProducerRequests:
         """Ask somebody who is there."""
         if not isinstance(role, str):
             yield from self._refresh()
-            self._nodes[role] = self._client.world.catalog.leaders(role[0], (role[1],))[0]
+            self._nodes[role] = self._client.world.catalog.leader_of(*role)
             return
         group = self._client.group.name
         body = FindTransactionCoordinator(self._id) if role == OF_TRANSACTIONS else FindCoordinator(group)

@@ -129,17 +129,13 @@ class DataLogs:
     def _append(self, node: int, part: Part, acks: int) -> ProduceResponse:
         """What the leader makes of a batch (``ReplicaManager.appendRecords``)."""
         partition, now = part.partition, self._env.now
-        if self._leader_of(partition) != node:
+        if self._catalog.leader_of(*partition) != node:
             return ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
         if acks < 0 and not self._accepts(partition):
             return ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
         response = self._logs[partition].append(now, part.batch, part.source)
         self._env.at(now + self._replication_us, self._key(partition), self._commit, partition)
         return response
-
-    def _leader_of(self, partition: TopicPartition) -> int:
-        topic, number = partition
-        return self._catalog.leaders(topic, (number,))[0]
 
     def _accepts(self, partition: TopicPartition) -> bool:
         """Whether at least ``min.insync.replicas`` are in sync."""
@@ -193,7 +189,7 @@ class DataLogs:
         for partition in partitions:
             if partition not in self._logs:
                 continue
-            leader = self._leader_of(partition)
+            leader = self._catalog.leader_of(*partition)
             for one in [*self._waiting.get(partition, ())]:
                 if one.exchange.connection.node != leader:
                     self._release(one, partition, Error.NOT_LEADER_OR_FOLLOWER)

@@ -149,13 +149,16 @@ def check(result: Result, readers: Readers) -> None:
     assert missing <= sum(named.values())
 
 
+TROUBLE: dict[str, Any] = {
+    "happened": st.lists(accidents(), min_size=1, max_size=2),
+    "asked": st.lists(elections(), max_size=2, unique_by=lambda one: one.id),
+    "others": st.lists(faults(), max_size=2, unique_by=lambda one: one.id),
+    "more": runs(),
+}
+
+
 @settings(max_examples=4, deadline=None)
-@given(
-    happened=st.lists(accidents(), min_size=1, max_size=2),
-    asked=st.lists(elections(), max_size=2, unique_by=lambda one: one.id),
-    others=st.lists(faults(), max_size=2, unique_by=lambda one: one.id),
-    more=runs(),
-)
+@given(**TROUBLE)
 def test_each_input_is_once_in_the_output_or_twice_or_never_by_a_name(
     happened: list[tuple[str, int, list[int]]], asked: list[Entry], others: list[Entry], more: dict[str, Any]
 ) -> None:
@@ -167,13 +170,7 @@ def test_each_input_is_once_in_the_output_or_twice_or_never_by_a_name(
 
 
 @settings(max_examples=3, deadline=None)
-@given(
-    happened=st.lists(accidents(), min_size=1, max_size=2),
-    asked=st.lists(elections(), max_size=2, unique_by=lambda one: one.id),
-    others=st.lists(faults(), max_size=2, unique_by=lambda one: one.id),
-    more=runs(),
-    client=st.sampled_from([None, COMMITTED, UNCOMMITTED]),
-)
+@given(**TROUBLE, client=st.sampled_from([None, COMMITTED, UNCOMMITTED]))
 def test_both_fidelities_agree(
     happened: list[tuple[str, int, list[int]]], asked: list[Entry], others: list[Entry], more: dict[str, Any],
     client: ClientConfig | None,

@@ -35,8 +35,9 @@ class Batch:
     ----------
     passes : sequence of Pass
         Up to the poll() at which something has been processed.
+    batches : int64 array, shape (n,)
     refers : bool array, shape (n,)
-        Whether the last of them has submitted an event.
+        `Standing`, after them.
     backlog : float64 array, shape (n,)
         Records that the flow has left when the thread is back.
     offered : float64 array, shape (k,)
@@ -53,6 +54,7 @@ class Batch:
     """
 
     passes: Sequence[Pass]
+    batches: Column
     refers: NDArray[np.bool_]
     backlog: NDArray[np.float64]
     offered: NDArray[np.float64]
@@ -149,8 +151,7 @@ class CycleLaw:
         beaten, beats = self._beats(members, standing, batch, commit)
         waiting = self._waiting(held, batch, commit.back_us)
         after = replace(
-            beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us,
-            batches=standing.batches + np.sum([one.is_on for one in batch.passes], axis=0),
+            beaten, back_us=commit.back_us, waiting=waiting, free_us=commit.free_us, batches=batch.batches,
             refers=batch.refers, other=standing.other + chain.sent,
         )  # fmt: skip
         return Cycle(is_told, batch, commit, beats, after)
@@ -171,8 +172,10 @@ class CycleLaw:
         first, born_us = self._oldest(held, begun, target > begun)
         due_us = np.maximum(passes[-1].begin_us + self._surface.poll_us, born_us) + members.cost_us
         is_early = due_us < passes[-1].until_us
-        refers = law.refers(standing.refers, passes, self._surface.poll_us)
-        return Batch(passes, refers, backlog, offered, begun, target, is_whole, is_early, first, due_us)
+        batches, refers = law.batches(passes), standing.refers
+        if self._surface.is_punctual:
+            refers = law.refers(refers, passes, self._surface.poll_us)
+        return Batch(passes, batches, refers, backlog, offered, begun, target, is_whole, is_early, first, due_us)
 
     def _passes(self, held: Held, begun: Column, law: Passes, is_told: NDArray[np.bool_]) -> tuple[list[Pass], Column]:
         """Passes up to the poll() at which something has been processed, and up to where that is, shape (k,)."""

@@ -61,11 +61,12 @@ def members(host: Transactions, parked: Sequence[Parked], clear_until_us: int) -
     clients = [one.client for one in parked]
     kept_us = [host.kept_until_us(one.transactions.life.transactional_id) for one in clients]
     pauses_us = [one.suspension.next_start for one in clients]
+    paced = [_pace_of(one) for one in clients]
     return Members(
         slots=np.array([one.consumption.slot for one in clients]),
-        pace=paces([_pace_of(one) for one in clients]),
+        pace=paces(paced),
         cost_us=np.array([one.transactions.cost_us for one in clients]),
-        costs=_costs(clients),
+        costs=_costs(clients, paced),
         cadence=Cadence(*np.array([one.poll_loop.cadence for one in clients]).T),
         beat_interval_us=np.array([one.machine.heartbeat_interval_us for one in clients]),
         other_key=np.array([one.path.keys["other"] for one in clients], np.uint64),
@@ -83,14 +84,14 @@ def _pace_of(client: TransactionalClient) -> Pace:
     return client.fetcher.pacing.pace(len(held), Load(client.books.ledger.rate_of(held), 0.0))
 
 
-def _costs(clients: Sequence[TransactionalClient]) -> Costs | None:
+def _costs(clients: Sequence[TransactionalClient], paced: Sequence[Pace]) -> Costs | None:
     law = clients[0].processing.per_record
     if law.kind == "constant":
         return None
     return Costs(
         law,
         key=np.array([one.fetcher.pacing.record_cost.key for one in clients], np.uint64),
-        fixed_us=np.array([one.fetcher.pacing.fixed_us(_pace_of(one)) for one in clients]),
+        fixed_us=np.array([one.fetcher.pacing.fixed_us(pace) for one, pace in zip(clients, paced, strict=True)]),
         record_wait_us=np.array([one.processing.record_wait_us for one in clients]),
     )
 

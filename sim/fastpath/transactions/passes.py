@@ -57,6 +57,13 @@ class Passes:
         costs = draws(law, key, self._batches + number)
         return wait_us, wait_us + busy_us(costs, records, self._pace.slowdown, record_wait_us, fixed_us)
 
+    def batches(self, passes: Sequence[Pass]) -> Column:
+        """Number of the batch after these passes; it stays where each record costs the same."""
+        if self._costs is None:
+            return self._batches
+        batches: Column = self._batches + np.sum([one.is_on for one in passes], axis=0)
+        return batches
+
     def refers(self, before: NDArray[np.bool_], passes: Sequence[Pass], poll_us: int) -> NDArray[np.bool_]:
         """Whether the last pass has submitted an event, from whether the one before these has (`PollEvents`)."""
         settling, refers = self._schedule.settling, before
