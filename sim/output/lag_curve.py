@@ -43,10 +43,11 @@ class Bounds:
         self._first, self._last = window
         self._width = -(-(self._last + 1 - self._first) // parts)
         self._count = -(-(self._last + 1 - self._first) // self._width)
+        self._stretches = 0
         self._within = np.zeros((sums, self._count))
         self._level, self._slope = np.zeros((2, sums, self._count + 1))
 
-    def part(self, index: int) -> Window:
+    def window(self, index: int) -> Window:
         """First and last instant of a part."""
         begin, last = self.parts(np.array(index))
         return int(begin), int(last)
@@ -58,6 +59,7 @@ class Bounds:
 
     def add(self, rows: Stretches, level: Floats, slope: Floats, whose: Integers) -> None:
         """Stretches within the window, a line above each (`line_above`), and to which sum each belongs."""
+        self._stretches += len(rows)
         begin, last = rows.begin - self._first, rows.end - 1 - self._first
         first_part, last_part = begin // self._width, last // self._width
         ends = np.minimum(last, (first_part + 1) * self._width - 1)
@@ -79,6 +81,17 @@ class Bounds:
         # Half a record is more than the floating point of the sums can be wrong by, and less than would be looked for.
         values: Floats = self._within + np.maximum(level + slope * begin, level + slope * end) + 0.5
         return values
+
+    def blocks(self, values: Floats, at_once: int) -> tuple[Floats, Windows]:
+        """Parts one after the other as one, with the highest of their ``values``: shape (sums, n), and n windows.
+
+        At any instant ``at_once`` stretches last. In a block at least as many begin, most often: to look at all blocks
+        one by one is no more than twice the work of looking at all stretches, however little parts are.
+        """
+        size = -(-at_once * self._count // max(self._stretches, 1))
+        firsts = np.arange(0, self._count, max(size, 1))
+        lasts = np.append(firsts[1:], self._count) - 1
+        return np.maximum.reduceat(values, firsts, axis=1), (self.parts(firsts)[0], self.parts(lasts)[1])
 
 
 def _add_at(totals: Floats, row: Integers, column: Integers, values: Floats) -> None:
@@ -135,27 +148,37 @@ class GroupLags:
         self._bounds = bounds
         self._group = group
         self._values = bounds.values()
+        self._blocks, self._windows = bounds.blocks(self._values, len(group))
 
     def peaks(self, best: Integers) -> Integers:
         """The highest value of each, records; at least ``best``, which one partition has alone. Shape (groups,)."""
+        first = np.argmax(self._values, axis=1)
+        best = self._raised(best, self._values, self._bounds.parts(np.arange(self._values.shape[1])), first[None])
+        turns = np.argsort(-self._blocks, axis=1, kind="stable").T
+        return self._raised(best, self._blocks, self._windows, turns)
+
+    def _raised(self, best: Integers, values: Floats, windows: Windows, turns: Integers) -> Integers:
+        """The same, if only these windows are looked at, which the sums of each group do not exceed ``values`` in."""
         every = np.arange(len(best))
 
-        def can_be_higher(part: Integers) -> NDArray[np.bool_]:
-            return (best > 0) & (self._values[every, part] > best)
+        def can_be_higher(turn: Integers) -> NDArray[np.bool_]:
+            return (best > 0) & (values[every, turn] > best)
 
-        for part, rows in self._readings(np.argsort(-self._values, axis=1, kind="stable").T, can_be_higher):
-            if not (looked_at := can_be_higher(part)).any():
+        for turn, rows in self._readings(turns, windows, can_be_higher):
+            if not (looked_at := can_be_higher(turn)).any():
                 break
             rows = rows[looked_at[self._group[rows.partition]]]
-            best = highest_of_each(self._motion, rows, self._group[rows.partition], self._bounds.parts(part), best)
+            within_us = (windows[0][turn], windows[1][turn])
+            best = highest_of_each(self._motion, rows, self._group[rows.partition], within_us, best)
         return best
 
     def last_at_least(self, group: int, limit: int, since: int) -> int | None:
         """The last instant from ``since`` on at which that of a group is ``limit`` or more; None if there is none."""
-        parts = np.flatnonzero(self._values[group] >= limit)[::-1]
+        blocks = np.flatnonzero(self._blocks[group] >= limit)[::-1]
         is_it = np.arange(len(self._values)) == group
-        for part, rows in self._readings(np.repeat(parts[:, None], len(is_it), axis=1), lambda _: is_it):
-            begin, end = self._bounds.part(int(part[group]))
+        turns = np.repeat(blocks[:, None], len(is_it), axis=1)
+        for turn, rows in self._readings(turns, self._windows, lambda _: is_it):
+            begin, end = (int(one[turn[group]]) for one in self._windows)
             if end < since:
                 break
             window = (max(begin, since), end)
@@ -164,16 +187,17 @@ class GroupLags:
         return None
 
     def _readings(
-        self, turns: Integers, are_open: Callable[[Integers], NDArray[np.bool_]]
+        self, turns: Integers, windows: Windows, are_open: Callable[[Integers], NDArray[np.bool_]]
     ) -> Iterator[tuple[Integers, Stretches]]:
-        """In turn a part for each group, and the stretches of each of those groups that ``are_open`` cut to its part.
+        """In turn a window for each group, and the stretches of each of those groups that ``are_open`` cut to it.
 
         Mostly the first turn is all that is needed.
         """
         begin, count = 0, 1
         while begin < len(turns):
             some = turns[begin : begin + count]
-            yield from zip(some, self._in([self._bounds.parts(one) for one in some], are_open(some[0])), strict=True)
+            cuts = [(windows[0][one], windows[1][one]) for one in some]
+            yield from zip(some, self._in(cuts, are_open(some[0])), strict=True)
             begin, count = begin + count, _AT_ONCE
 
     def _in(self, windows: Sequence[Windows], is_open: NDArray[np.bool_]) -> list[Stretches]:
@@ -208,7 +232,7 @@ def highest(motion: Motion, rows: Stretches, window: Window, best: int) -> int:
     for part in np.argsort(-values, kind="stable").tolist():
         if values[part] <= best:
             break
-        inner = bounds.part(part)
+        inner = bounds.window(part)
         best = highest(motion, within(rows, inner), inner, best)
     return best
 
@@ -252,7 +276,7 @@ def latest(motion: Motion, rows: Stretches, window: Window, limit: int) -> int |
         return int(np.append(times, window[1] + 1)[high[-1] + 1]) - 1 if high.size else None
     bounds = _divided(motion, rows, window)
     for part in np.flatnonzero(bounds.values()[0] >= limit)[::-1].tolist():
-        inner = bounds.part(part)
+        inner = bounds.window(part)
         if (found := latest(motion, within(rows, inner), inner, limit)) is not None:
             return found
     return None

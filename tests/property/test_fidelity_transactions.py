@@ -18,7 +18,7 @@ from groupsim.sim.books import output_history
 from groupsim.sim.books.output_history import OutputHistory
 from groupsim.sim.cluster.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
-from groupsim.sim.fastpath.transactions import ahead
+from groupsim.sim.fastpath.transactions import ahead, telling
 from groupsim.sim.model import (
     AddPartitions,
     Cluster,
@@ -32,6 +32,7 @@ from groupsim.sim.model import (
     SetRate,
     Slow,
     Stuck,
+    Target,
 )
 from groupsim.sim.output import lag_reading
 from groupsim.sim.protocol.transactions.messages import TV1, TV2
@@ -132,22 +133,32 @@ DISTURBANCES: list[Any] = [
 ]  # fmt: skip
 
 
+PAUSED = Entry(
+    id="gc", every=Distribution("exponential", (9 * S,)), per_member=True,
+    verb=GcPause(target=Target("group", "g"), duration=Distribution("lognormal", (300 * MS, 6 * S))),
+)  # fmt: skip
+"""Each member stands still now and then, as its own draws will have it."""
+
+
 @settings(max_examples=8, deadline=None)
 @given(
     more=calm_groups(),
     verbs=st.lists(
         st.tuples(st.integers(10, 50), st.sampled_from(DISTURBANCES)), max_size=2, unique_by=lambda one: one[0]
     ),
+    are_paused=st.booleans(),
     cells=st.sampled_from([100, 1 << 19]),
     kept=st.sampled_from([1, 1 << 20]),
+    span_us=st.sampled_from([S, 10 * S]),
 )
 def test_what_is_worked_out_ahead_is_what_members_do(
-    more: dict[str, Any], verbs: list[tuple[int, Any]], cells: int, kept: int
+    more: dict[str, Any], verbs: list[tuple[int, Any]], are_paused: bool, cells: int, kept: int, span_us: int
 ) -> None:
-    timeline = [entry(at * S + 123_457, verb, f"at-{at}") for at, verb in verbs]
-    note(str((more, timeline, cells, kept)))
+    timeline = [entry(at * S + 123_457, verb, f"at-{at}") for at, verb in verbs] + [PAUSED] * are_paused
+    note(str((more, timeline, cells, kept, span_us)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "_CELLS", cells)
+        patch.setattr(telling, "_SPAN_US", span_us)
         patch.setattr(output_history, "_KEPT", kept)
         patch.setattr(lag_reading, "_ROWS", kept)
         assert not differences(transform(*timeline, horizon_s=60, **more), 1, check=False)
@@ -188,6 +199,15 @@ def test_calm_members_take_no_steps() -> None:
     assert found[0].tables["transactions"].equals(found[1].tables["transactions"])
     assert found[0].tables["transactions"].committed.min() > 300
     assert found[0].manifest["events"] * 20 < found[1].manifest["events"]
+
+
+def test_a_pause_concerns_its_member_alone() -> None:
+    """Six members, of which each stands still some five times: the others go on, and who is back joins them."""
+    paused = replace(PAUSED, verb=replace(PAUSED.verb, duration=lasting(400 * MS)))
+    made = transform(paused, count=6, partitions=6, horizon_s=50, cluster=JITTER)
+    found = [played(made, fidelity) for fidelity in ("elided", "message")]
+    assert found[0].manifest["digests"] == found[1].manifest["digests"]
+    assert found[0].manifest["events"] * 3 < found[1].manifest["events"]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

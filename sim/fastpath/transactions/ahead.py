@@ -1,4 +1,8 @@
-"""Transactions of many members, one after the other, up to where somebody may look."""
+"""Transactions of many members, one after the other, up to where somebody may look.
+
+Members join when they are parked, and leave when they go on by themselves; nobody waits for anybody. Each transaction
+has a number, of all that are worked out: those of several members that have the same number are a column.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Rows, Standing
+from groupsim.sim.fastpath.transactions.columns import Cohort, Column, Columns, Held, Members, Rows, Standing
 from groupsim.sim.fastpath.transactions.cycle import Cycle, CycleLaw
 from groupsim.sim.units import FOREVER
 
 _CELLS: Final = 1 << 18
-"""So many transactions times partitions of a group are told at once, whatever part of its members they are of: until
-then all of what they leave has to be kept."""
+"""So many transactions times partitions are told at once: until then all of what they leave has to be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,7 @@ class Told:
     Parameters
     ----------
     rows : intp array, shape (n,)
-        Which members.
+        Which members, ascending.
     members, held : of these
     standing : Standing
         Before it.
@@ -40,6 +43,11 @@ class Told:
     standing: Standing
     cycle: Cycle
     counts: NDArray[np.bool_]
+
+    def index(self, row: int) -> int:
+        """Of a member among these; -1: it is none of them."""
+        index = int(np.searchsorted(self.rows, row))
+        return index if index < len(self.rows) and self.rows[index] == row else -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +84,7 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Where a member goes on by itself: after which of all transactions that can be told, and the last of its own."""
+    """Where a member goes on by itself: its last transaction, by number, 0 if there is none; and where it stands."""
 
     number: int
     standing: Standing
@@ -84,97 +92,147 @@ class _Place:
     index: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Progress(Columns):
+    """How far members have come. Shape (n,).
+
+    Parameters
+    ----------
+    steps : int64 array
+        How many transactions each has gone through.
+    sure : int64 array
+        Number of the last one at whose end no heartbeat was on its way; 0: there is none.
+    unsure : int64 array
+        And of the first one since; `FOREVER`: there is none.
+    transactions, took_us, longest_us : int64 arrays
+        Of those that have been told: how many, and how long they took, in all and at most.
+    """
+
+    steps: Column
+    sure: Column
+    unsure: Column
+    transactions: Column
+    took_us: Column
+    longest_us: Column
+
+    @classmethod
+    def of_new(cls, count: int) -> _Progress:
+        """Of so many that begin."""
+        nothing = np.zeros((5, count), np.int64)
+        return cls(nothing[0], nothing[1], np.full(count, FOREVER), *nothing[2:])
+
+    def end(self, number: int, sure: Rows, unsure: Rows) -> None:
+        """Members have gone through the transaction of that number."""
+        self.sure[sure], self.unsure[sure] = number, FOREVER
+        self.unsure[unsure] = np.minimum(self.unsure[unsure], number)
+
+    def tally(self, one: Told) -> None:
+        """A transaction is told."""
+        rows, took_us = one.rows[one.counts], (one.cycle.after.back_us - one.cycle.batch.polls_us)[one.counts]
+        self.transactions[rows] += 1
+        self.took_us[rows] += took_us
+        self.longest_us[rows] = np.maximum(self.longest_us[rows], took_us)
+
+
 class Ahead:
-    """What some members do.
+    """What members do that are like one another.
 
     Parameters
     ----------
     law : CycleLaw
-    members : Members
-    held : Held
-    standing : Standing
-    begun : int64 array, shape (k,)
-        Where they go on with their partitions.
-    partitions : int
-        Of their group.
+
+    Attributes
+    ----------
+    size : int
+        How many have joined.
     """
 
-    def __init__(
-        self, law: CycleLaw, members: Members, held: Held, standing: Standing, begun: Column, partitions: int
-    ) -> None:
-        self._law, self._partitions = law, partitions
-        self._size = len(members.slots)
-        self._rows: Rows = np.arange(self._size)
-        self._members, self._held, self._standing, self._begun = members, held, standing, begun
-        self._first = [begun[held.part(row)] for row in range(self._size)]
+    def __init__(self, law: CycleLaw) -> None:
+        self._law = law
+        self.size = 0
+        self._cohort: Cohort | None = None
+        self._first: list[Column] = []
         self._told: list[Told] = []
         self._told_before = 0
-        self._sure = np.zeros(self._size, np.intp)
-        """After how many transactions each was for the last time without a heartbeat on its way."""
+        self._last: dict[int, Told] = {}
+        """Transactions after which some were for the last time without a heartbeat on its way, and that are told."""
         self._places: dict[int, _Place] = {}
         """Of those who go on by themselves, and have not been named by `parted`."""
-        self._transactions, self._took, self._longest = np.zeros((3, self._size), np.int64)
+        self._progress = _Progress.of_new(0)
+
+    def join(self, members: Members, held: Held, standing: Standing, begun: Column) -> None:
+        """More members; they go on in their partitions from ``begun`` on, shape (k,)."""
+        count = len(members.slots)
+        joining = Cohort(np.arange(self.size, self.size + count), members, held, standing, begun)
+        self._cohort = self._cohort.joined(joining) if self._cohort is not None else joining
+        self.size += count
+        self._first += [begun[held.part(index)] for index in range(count)]
+        self._progress = self._progress.joined(_Progress.of_new(count))
 
     @property
     def untold_us(self) -> int:
         """Nothing that happens before that is told later, microseconds."""
-        if not (self._told or self._rows.size):
-            return FOREVER
-        standing = self._told[0].standing if self._told else self._standing
-        return int(standing.back_us.min())
+        begins = [one.standing.back_us[one.counts] for one in self._told]
+        if self._cohort is not None:
+            begins.append(self._cohort.standing.back_us)
+        return min((int(one.min()) for one in begins if one.size), default=FOREVER)
 
-    def run(self) -> Iterator[Sequence[Told]]:
-        """All transactions that can be told, some at a time."""
-        while self._rows.size:
-            cycle = self._law.cycle(self._members, self._held, self._standing, self._begun)
-            goes_on = cycle.is_told & (self._told_before + len(self._told) < self._members.most)
-            if np.count_nonzero(goes_on) < len(goes_on):
-                self._part_with(goes_on)
-                continue
-            self._go_on(cycle)
-            if len(self._told) * self._partitions >= _CELLS:
-                # Who parts may take back what it did since it was sure; the one before that shows where it stands.
-                yield self._tell(int(self._sure[self._rows].min()) - self._told_before - 1)
-        yield self._tell(len(self._told))
+    def work_out(self, goal_us: int) -> Iterator[Sequence[Told]]:
+        """All transactions that begin before then and can be told, some at a time."""
+        cells = 0
+        while self._cohort is not None and (late := np.flatnonzero(self._cohort.standing.back_us < goal_us)).size:
+            cells += self._step(self._cohort, late)
+            if cells >= _CELLS:
+                cells = 0
+                yield self._tell()
+        yield self._tell()
 
-    def _go_on(self, cycle: Cycle) -> None:
-        every = np.ones(len(self._rows), np.bool_)
-        self._told.append(Told(self._rows, self._members, self._held, self._standing, cycle, every))
-        self._standing, self._begun = cycle.after, cycle.batch.target
-        is_sure = self._standing.answered_us < self._standing.back_us
-        self._sure[self._rows[is_sure]] = self._told_before + len(self._told)
+    def _step(self, cohort: Cohort, late: Rows) -> int:
+        """Another transaction of some of them; how many partitions these have."""
+        one = cohort.of(late)
+        cycle = self._law.cycle(one.members, one.held, one.standing, one.begun)
+        goes_on = cycle.is_told & (self._progress.steps[one.rows] < one.members.most)
+        self._told.append(Told(one.rows, one.members, one.held, one.standing, cycle, goes_on))
+        number, is_sure = self._told_before + len(self._told), cycle.after.is_sure
+        self._progress.steps[one.rows] += 1
+        self._progress.end(number, one.rows[goes_on & is_sure], one.rows[goes_on & ~is_sure])
+        self._cohort = cohort.gone_on(late, cycle.after, cycle.batch.target)
+        if np.count_nonzero(goes_on) < len(goes_on):
+            self._part_with(self._cohort, late[~goes_on], one.standing.of(np.flatnonzero(~goes_on)))
+        return len(one.held.positions)
 
-    def _tell(self, transactions: int) -> Sequence[Told]:
-        """The first so many of those that have not been told."""
-        number = max(transactions, 0)
-        told, self._told = self._told[:number], self._told[number:]
-        self._told_before += number
-        for one in told:
-            rows, took_us = one.rows[one.counts], (one.cycle.after.back_us - one.cycle.batch.polls_us)[one.counts]
-            self._transactions[rows] += 1
-            self._took[rows] += took_us
-            self._longest[rows] = np.maximum(self._longest[rows], took_us)
-        return [one for one in told if np.count_nonzero(one.counts)]
+    def _part_with(self, cohort: Cohort, parting: Rows, standing: Standing) -> None:
+        """These take their steps as events, from there at the latest."""
+        for index, row in enumerate(cohort.rows[parting].tolist()):
+            self._places[row] = self._place(row, standing.of(np.array([index])))
+        kept = np.delete(np.arange(len(cohort.rows)), parting)
+        self._cohort = cohort.of(kept) if kept.size else None
 
-    def _part_with(self, goes_on: NDArray[np.bool_]) -> None:
-        """Those who do not go on here take their steps as events."""
-        for index in np.flatnonzero(~goes_on).tolist():
-            self._places[int(self._rows[index])] = self._place(index)
-        kept = np.flatnonzero(goes_on)
-        self._begun = self._begun[self._held.parts(kept)]
-        self._held, self._members, self._standing = self._held.of(kept), self._members.of(kept), self._standing.of(kept)
-        self._rows = self._rows[kept]
-
-    def _place(self, index: int) -> _Place:
+    def _place(self, row: int, standing: Standing) -> _Place:
         """Where one goes on: with the last transaction at the end of which no heartbeat is on its way."""
-        row, standing = self._rows[index], self._standing.of(np.array([index]))
-        for number, told in zip(range(len(self._told), 0, -1), reversed(self._told), strict=True):
-            index_of = int(np.searchsorted(told.rows, row))
-            if standing.answered_us[0] < standing.back_us[0]:
-                return _Place(self._told_before + number, standing, told, index_of)
-            told.counts[index_of] = False
-            standing = told.standing.of(np.array([index_of]))
-        return _Place(self._told_before, standing, None, -1)
+        sure, unsure = int(self._progress.sure[row]), int(self._progress.unsure[row])
+        for told in reversed(self._told[unsure - self._told_before - 1 :] if unsure < FOREVER else ()):
+            index = told.index(row)
+            if index >= 0 and told.counts[index]:
+                standing, told.counts[index] = told.standing.of(np.array([index])), False
+        if not sure:
+            return _Place(0, standing, None, -1)
+        last = self._told[sure - self._told_before - 1] if sure > self._told_before else self._last[sure]
+        return _Place(sure, standing, last, last.index(row))
+
+    def _tell(self) -> Sequence[Told]:
+        """Those that nobody takes back any more, of those that have not been told."""
+        rows = self._cohort.rows if self._cohort is not None else np.zeros(0, np.intp)
+        number = min(int(self._progress.unsure[rows].min(initial=FOREVER)) - 1 - self._told_before, len(self._told))
+        told, self._told = self._told[:number], self._told[number:]
+        known = {**self._last, **dict(enumerate(told, self._told_before + 1))}
+        self._told_before += number
+        self._last = {
+            number: known[number] for number in np.unique(self._progress.sure[rows]).tolist() if number in known
+        }
+        for one in told:
+            self._progress.tally(one)
+        return [one for one in told if np.count_nonzero(one.counts)]
 
     def parted(self) -> list[Done]:
         """What those have done who go on by themselves, once all of that is told: each of them once."""
@@ -182,6 +240,6 @@ class Ahead:
         return [self._done(row, self._places.pop(row)) for row in ready]
 
     def _done(self, row: int, place: _Place) -> Done:
-        transactions, took_us, longest_us = (int(one[row]) for one in (self._transactions, self._took, self._longest))
-        where = place.standing, place.last, place.index
-        return Done(row, transactions, *where, took_us, longest_us, self._first[row])
+        of, where = self._progress, (place.standing, place.last, place.index)
+        counted = int(of.transactions[row]), *where, int(of.took_us[row]), int(of.longest_us[row])
+        return Done(row, *counted, self._first[row])

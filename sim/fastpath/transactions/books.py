@@ -103,17 +103,20 @@ class Foretelling:
     Parameters
     ----------
     ledger : Ledger
-    slots : sequence of int
-        Of the members.
     ticks : int64 array, shape (k,), microseconds
         When lag is sampled.
     """
 
-    def __init__(self, ledger: Ledger, slots: Sequence[int], ticks: Column) -> None:
+    def __init__(self, ledger: Ledger, ticks: Column) -> None:
         self._ledger = ledger
-        self._slots = slots
         self._ticks = ticks
-        self._known: list[dict[int, NDArray[np.int64]]] = [{} for _ in slots]
+        self._slots: list[int] = []
+        self._known: list[dict[int, NDArray[np.int64]]] = []
+
+    def join(self, slots: Sequence[int]) -> None:
+        """More members."""
+        self._slots += slots
+        self._known += [{} for _ in slots]
 
     def tell(self, now: int, told: Sequence[Told]) -> None:
         """Some transactions of some of them; of what was told before, samples that are due by now are taken."""

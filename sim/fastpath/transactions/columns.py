@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -20,18 +20,33 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
     """Columns over members."""
 
     def of(self, rows: Rows) -> Self:
         """Those of some members."""
-        return replace(self, **{one.name: _of(getattr(self, one.name), rows) for one in fields(self)})
+        return self._each(lambda name: _of(getattr(self, name), rows))
+
+    def joined(self, others: Self) -> Self:
+        """Those of these members, then those of others."""
+        return self._each(lambda name: _joined(getattr(self, name), getattr(others, name)))
+
+    def _each(self, column: Callable[[str], Any]) -> Self:
+        return replace(self, **{one.name: column(one.name) for one in fields(self)})
 
 
 def _of(value: Any, rows: Rows) -> Any:
     if isinstance(value, np.ndarray):
         return value[rows]
     return type(value)(*(_of(one, rows) for one in value)) if isinstance(value, tuple) else value
+
+
+def _joined(value: Any, other: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.concatenate([value, other])
+    if isinstance(value, tuple):
+        return type(value)(*(_joined(*pair) for pair in zip(value, other, strict=True)))
+    return value
 
 
 class Costs(NamedTuple):
@@ -52,7 +67,7 @@ class Costs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Members(_Columns):
+class Members(Columns):
     """What does not change from one transaction to the next. Columns of shape (n,); times in microseconds.
 
     Parameters
@@ -94,7 +109,7 @@ class Members(_Columns):
 
 
 @dataclass(frozen=True, eq=False)
-class Standing(_Columns):
+class Standing(Columns):
     """How far members have come when their thread is back from a commit. Shape (n,); times in microseconds.
 
     Parameters
@@ -130,6 +145,21 @@ class Standing(_Columns):
     waits_since_us: Column
     renewed_us: Column
     answered_us: Column
+
+    @property
+    def is_sure(self) -> NDArray[np.bool_]:
+        """Whether no heartbeat is on its way: a member can go on from there by itself."""
+        return self.answered_us < self.back_us
+
+    def put(self, rows: Rows, others: Standing) -> Standing:
+        """The same, but for some members."""
+        return self._each(lambda name: _put(getattr(self, name), rows, getattr(others, name)))
+
+
+def _put(column: NDArray[Any], rows: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    column = column.copy()
+    column[rows] = values
+    return column
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +219,56 @@ class Held:
         """Those of some members."""
         parts = self.parts(rows)
         return Held.by(self.positions[parts], self.lengths[rows], self.output[parts], self.mrps[parts])
+
+    def joined(self, others: Held) -> Held:
+        """Those of these members, then those of others."""
+        names = ("positions", "lengths", "output", "mrps")
+        return Held.by(*(np.concatenate([getattr(self, name), getattr(others, name)]) for name in names))
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Members that go on together.
+
+    Parameters
+    ----------
+    rows : intp array, shape (n,), ascending
+        Which of all members that have been worked out ahead.
+    members : Members
+    held : Held
+    standing : Standing
+    begun : int64 array, shape (k,)
+        Where they go on with their partitions.
+    """
+
+    rows: Rows
+    members: Members
+    held: Held
+    standing: Standing
+    begun: Column
+
+    def of(self, which: Rows) -> Cohort:
+        """Some of them, by index."""
+        if len(which) == len(self.rows):
+            return self
+        begun = self.begun[self.held.parts(which)]
+        return Cohort(self.rows[which], self.members.of(which), self.held.of(which), self.standing.of(which), begun)
+
+    def joined(self, others: Cohort) -> Cohort:
+        """These, then others."""
+        return Cohort(
+            np.concatenate([self.rows, others.rows]), self.members.joined(others.members),
+            self.held.joined(others.held), self.standing.joined(others.standing),
+            np.concatenate([self.begun, others.begun]),
+        )  # fmt: skip
+
+    def gone_on(self, which: Rows, standing: Standing, begun: Column) -> Cohort:
+        """Some of them stand there now."""
+        if len(which) == len(self.rows):
+            return replace(self, standing=standing, begun=begun)
+        return replace(
+            self, standing=self.standing.put(which, standing), begun=_put(self.begun, self.held.parts(which), begun)
+        )
 
 
 def paces(several: Sequence[Pace]) -> Pace:

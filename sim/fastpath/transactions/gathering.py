@@ -46,6 +46,16 @@ def beats_on_time(client: Client) -> bool:
     return not isinstance(client.machine, ClassicMember)
 
 
+def is_like(client: Client, other: Client) -> bool:
+    """Whether latencies of both are of one law, and what records cost them."""
+    return client.path.law is other.path.law and client.processing.per_record == other.processing.per_record
+
+
+def completion_us(host: Transactions) -> int:
+    """How long after a member's thread is back all markers are written, and its coordinator has noted that, at most."""
+    return 2 * (host.trip_us + host.append_us)
+
+
 def surface(group: GroupHost, host: Transactions, client: TransactionalClient) -> Surface:
     """What the cluster is to members of a group, of which ``client`` is one."""
     law = client.path.law

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
-from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time
+from groupsim.sim.fastpath.transactions.absences import missed_us
+from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time, completion_us, is_like
 from groupsim.sim.fastpath.transactions.telling import Telling
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.output.lag_reading import LagReading
@@ -57,6 +57,8 @@ class Parking:
         self._parked: list[Parked] = []
         self._tellings: list[Telling] = []
         self._clear_until_us = self._closes_us = 0
+        self._opens_us = 0
+        """Before that there is no use in asking whether something is in sight."""
 
     # --- who is parked ------------------------------------------------------------------------------------------------
 
@@ -64,35 +66,51 @@ class Parking:
         """Whether a member waits whose thread is back from a commit."""
         if not (isinstance(client, TransactionalClient) and self._may_wait(client, now)):
             return False
-        wait_us = int(client.poll_loop.known_schedule.longest_us) + _SLACK_US
-        is_in_time = now <= self._closes_us if self._parked else self._open(now, wait_us)
-        if not is_in_time:
+        telling = next((one for one in self._tellings if one.takes(client, now, _WORTH_US)), None)
+        if telling is None and not self._gathers(client, now):
             return False
         client.alarms.disarm_member()
-        renewed_us = self._group.suspend(client.machine.member_id)
-        self._parked.append(Parked(client, now, renewed_us))
+        parked = Parked(client, now, self._group.suspend(client.machine.member_id))
+        if telling is not None:
+            telling.join(parked)
+        else:
+            self._parked.append(parked)
         return True
 
     def _may_wait(self, client: TransactionalClient, now: int) -> bool:
-        """Whether what follows is worth it, and like that of those who wait already."""
+        """Whether what follows is worth it, and can be worked out."""
         is_far = client.suspension.next_start >= now + _WORTH_US and not self._env.is_replaying
-        is_alike = not self._parked or _is_like(client, self._parked[0].client)
-        return is_far and is_alike and _is_plain(client) and self._is_calm(client)
+        return is_far and _is_plain(client) and self._is_calm(client)
+
+    def _gathers(self, client: TransactionalClient, now: int) -> bool:
+        """Whether it waits with others until all who can have come."""
+        if self._parked:
+            return now <= self._closes_us and is_like(client, self._parked[0].client)
+        return now >= self._opens_us and self._open(now, int(client.poll_loop.known_schedule.longest_us) + _SLACK_US)
 
     def _open(self, now: int, wait_us: int) -> bool:
         """Whether nothing is in sight for long enough, and no lag is sampled until all are back who can be."""
         # By then markers have been written, and the coordinator has noted that.
-        works_us = now + wait_us + 2 * (self._host.trip_us + self._host.append_us)
-        if self._next_sample(now) <= works_us or not all(map(self._is_sound, self._consumers)):
+        works_us, sample_us = now + wait_us + completion_us(self._host), self._next_sample(now)
+        if sample_us <= works_us:
+            self._opens_us = sample_us
             return False
-        process_us, refresh_us = self._env.next_process_us(now + _WORTH_US), self._next_refresh()
-        in_sight = process_us, refresh_us, self._next_long_pause(now), self._next_expiry()
-        self._clear_until_us = min(*in_sight, self._horizon_us)
+        if not all(map(self._is_sound, self._consumers)):
+            self._opens_us = now + _SLACK_US
+            return False
+        self._clear_until_us = min(self._next_in_sight(now), self._horizon_us)
         if self._clear_until_us < now + _WORTH_US:
+            self._opens_us = max(self._clear_until_us, now + _SLACK_US)
             return False
         self._closes_us = now + wait_us
         self._env.at(works_us, self._key, self._work_ahead)
         return True
+
+    def _next_in_sight(self, now: int) -> int:
+        """When somebody may be disturbed by another, or from outside, microseconds."""
+        alive = [one.incumbent for one in self._consumers if isinstance(one.incumbent, TransactionalClient)]
+        missed_us_ = min((missed_us(self._group, one, now) for one in alive), default=FOREVER)
+        return min(self._env.next_process_us(now + _WORTH_US), self._next_refresh(), self._next_expiry(), missed_us_)
 
     def _is_sound(self, consumer: Consumer) -> bool:
         """Whether a member, if it lives, does nothing by itself that others of the group notice."""
@@ -107,7 +125,6 @@ class Parking:
             and (loop.is_held or client.alarms.max_poll.deadline == FOREVER)
             and (schedule is None or schedule.longest_us < client.config.max_poll_interval_us)
             and client.command is None
-            and client.frozen is None
             and not client.is_closing
             and machine.is_settled
             and group.machine.is_steady(machine.member_id, machine.instance_id, machine.generation)
@@ -128,11 +145,6 @@ class Parking:
             (machine.session_due(one.member_id) for one in machine.roster if one.member_id not in alive),
             default=FOREVER,
         )
-
-    def _next_long_pause(self, now: int) -> int:
-        """When one of the group begins to stand still for so long that others may notice, microseconds."""
-        pauses = (pause for one in self._consumers for pause in one.pauses)
-        return min((start for start, end in pauses if start >= now and end - start >= SHORT_PAUSE_US), default=FOREVER)
 
     def _next_sample(self, now: int) -> int:
         first, every = self._first_sample_us, self._sample_every_us
@@ -169,7 +181,7 @@ class Parking:
             self._env, self._group, self._host, parked, self._clear_until_us, ticks, self._key, self._settle
         )
         self._tellings = [*(one for one in self._tellings if one.untold_us < FOREVER), telling]
-        telling.go_on()
+        telling.go_on(self._env.now)
 
     def _settle(self) -> None:
         """Some more has been told: what is sure by now need not be kept."""
@@ -179,11 +191,6 @@ class Parking:
     def untold_us(self) -> int:
         """Nothing that members have done before that is told later, microseconds."""
         return min([one.untold_us for one in self._tellings] + [one.since_us for one in self._parked], default=FOREVER)
-
-
-def _is_like(client: Client, other: Client) -> bool:
-    """Whether latencies of both are of one law, and what records cost them."""
-    return client.path.law is other.path.law and client.processing.per_record == other.processing.per_record
 
 
 def _is_plain(client: TransactionalClient) -> bool:

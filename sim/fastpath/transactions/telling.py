@@ -1,27 +1,45 @@
-"""What parked members do is told as time passes, some transactions at a time: until then nothing of it need be kept."""
+"""What parked members do is told as time passes, some transactions at a time: until then nothing of it need be kept.
+
+All of them have been worked out up to the same instant, a *goal*, which is moved when that is near. A member that is
+parked meanwhile waits until then, and catches up with the others first: so there are many in a column, although each
+comes and goes as its own pauses will have it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Final
 
 import numpy as np
 
+from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.cluster.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Ahead, Done, Told
 from groupsim.sim.fastpath.transactions.books import Foretelling, tell_requests, tell_services, writes
 from groupsim.sim.fastpath.transactions.columns import Column
 from groupsim.sim.fastpath.transactions.cycle import CycleLaw
-from groupsim.sim.fastpath.transactions.gathering import Parked, holdings, members, standing, surface
+from groupsim.sim.fastpath.transactions.gathering import (
+    Parked,
+    completion_us,
+    holdings,
+    is_like,
+    members,
+    standing,
+    surface,
+)
 from groupsim.sim.fastpath.transactions.resumption import go_on
+from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, message_key
-from groupsim.sim.units import FOREVER
+from groupsim.sim.units import FOREVER, S
+
+_SPAN_US: Final = 10 * S
+"""So far a goal is ahead: who is parked waits no longer, and has no more to catch up with."""
 
 
 class Telling:
-    """Of some members of a group, from when they were parked until each goes on by itself.
+    """Of members of a group that are like one another, from when they are parked until each goes on by itself.
 
     Parameters
     ----------
@@ -29,6 +47,7 @@ class Telling:
     group : GroupHost
     host : Transactions
     parked : sequence of Parked
+        The first of them.
     clear_until_us : int, microseconds
         Before that nobody is disturbed.
     ticks : int64 array, shape (k,), microseconds
@@ -37,42 +56,85 @@ class Telling:
         Of its events.
     settle : callable
         Told when more has been told.
-
-    Attributes
-    ----------
-    untold_us : int, microseconds
-        Nothing that happens before that is told later.
     """
 
     def __init__(
         self, env: Environment, group: GroupHost, host: Transactions, parked: Sequence[Parked], clear_until_us: int,
         ticks: Column, key: int, settle: Callable[[], None],
     ) -> None:  # fmt: skip
-        self._env, self._group, self._host, self._parked = env, group, host, parked
-        self._key, self._settle = key, settle
-        ledger, clients = group.books.ledger, [one.client for one in parked]
-        law = CycleLaw(ledger, surface(group, host, clients[0]))
-        held, begun = holdings(group.books, parked)
-        they = members(host, parked, clear_until_us), held, standing(host, parked), begun
-        self._ahead = Ahead(law, *they, len(group.books.partitions))
-        self._portions = filter(None, self._ahead.run())
-        self._topic, self._heartbeat = clients[0].transactions.output.topic, clients[0].machine.heartbeat_api
-        self._shard_keys = np.array([host.shard_of(one.transactions.life.transactional_id).key for one in clients])
-        self._request_keys = np.array([message_key(one.consumer.entity, Kind.REQUEST) for one in clients])
-        self._seen = Foretelling(ledger, [one.consumption.slot for one in clients], ticks)
-        self.untold_us = self._ahead.untold_us
+        self._env, self._group, self._host = env, group, host
+        self._clear_until_us, self._ticks, self._settle = clear_until_us, ticks, settle
+        self._parked: list[Parked] = []
+        self._waiting = list(parked)
+        self._goal_us = 0
+        self._told_until_us = FOREVER
+        client = parked[0].client
+        self._ahead = Ahead(CycleLaw(group.books.ledger, surface(group, host, client)))
+        self._topic, self._heartbeat = client.transactions.output.topic, client.machine.heartbeat_api
+        self._shard_keys, self._request_keys = np.zeros((2, 0), np.int64)
+        self._seen = Foretelling(group.books.ledger, ticks)
+        self._alarm = Alarm(env, key, self.go_on)
 
-    def go_on(self, _: Any = None) -> None:
+    @property
+    def untold_us(self) -> int:
+        """Nothing that happens before that is told later, microseconds."""
+        return min([self._told_until_us, *(one.since_us for one in self._waiting)])
+
+    # --- who joins ----------------------------------------------------------------------------------------------------
+
+    def takes(self, client: TransactionalClient, now: int, least_us: int) -> bool:
+        """Whether a member can join that is parked now, and be worked out for so long before it is disturbed."""
+        ends_us = min(client.suspension.next_start, self._clear_until_us)
+        is_open = self._told_until_us < FOREVER and self._joins_us(now) + least_us <= ends_us
+        return is_open and is_like(client, self._parked[0].client)
+
+    def _joins_us(self, now: int) -> int:
+        """When one joins that is parked now: after its last transaction is complete, and before lag is sampled."""
+        ripe_us, tick = now + completion_us(self._host), np.searchsorted(self._ticks, now)
+        seen_us = int(self._ticks[tick]) if tick < len(self._ticks) else FOREVER
+        joins_us = min(max(self._alarm.deadline, ripe_us), seen_us - 1)
+        return joins_us if joins_us >= ripe_us else FOREVER
+
+    def join(self, one: Parked) -> None:
+        """A member waits from now on."""
+        self._alarm.set(min(self._alarm.deadline, self._joins_us(one.since_us)))
+        self._waiting.append(one)
+
+    def _take_in(self, now: int) -> None:
+        ripe = [one for one in self._waiting if one.since_us + completion_us(self._host) <= now]
+        if not ripe:
+            return
+        self._told_until_us = self.untold_us
+        self._waiting = [one for one in self._waiting if one not in ripe]
+        self._parked += ripe
+        host, clients = self._host, [one.client for one in ripe]
+        held, begun = holdings(self._group.books, ripe)
+        self._ahead.join(members(host, ripe, self._clear_until_us), held, standing(host, ripe), begun)
+        shards = [host.shard_of(one.transactions.life.transactional_id).key for one in clients]
+        requests = [message_key(one.consumer.entity, Kind.REQUEST) for one in clients]
+        self._shard_keys = np.concatenate([self._shard_keys, np.array(shards)])
+        self._request_keys = np.concatenate([self._request_keys, np.array(requests)])
+        self._seen.join([one.consumption.slot for one in clients])
+
+    # --- what they do -------------------------------------------------------------------------------------------------
+
+    def go_on(self, now: int) -> None:
         """Tell all that happens by now, and something after it; who is through goes on by itself."""
-        while self.untold_us <= self._env.now + 1:
-            self._tell(next(self._portions, ()))
+        self._take_in(now)
+        self._reach()
+        while self._told_until_us <= now + 1:
+            self._goal_us = max(self._goal_us, now) + _SPAN_US
+            self._reach()
+        self._settle()
+        # Who is found through then goes on later than that.
+        self._alarm.set(self._told_until_us - 1 if self._told_until_us < FOREVER else FOREVER)
+
+    def _reach(self) -> None:
+        for told in self._ahead.work_out(self._goal_us):
+            self._tell(told)
             for done in self._ahead.parted():
                 self._follow(self._parked[done.row], done)
-            self.untold_us = self._ahead.untold_us
-        self._settle()
-        if self.untold_us < FOREVER:
-            # Who is found through then goes on later than that.
-            self._env.at(self.untold_us - 1, self._key, self.go_on)
+            self._told_until_us = self._ahead.untold_us
 
     def _tell(self, told: Sequence[Told]) -> None:
         if told:

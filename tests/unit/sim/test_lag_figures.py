@@ -329,3 +329,19 @@ def test_a_consumer_goes_on_with_what_is_its_own_of_what_it_holds() -> None:
     run.pass_until(200)
     for low in (0.35, 0.4, 0.45, 0.5):
         run.check_peaks(low, 0.1)
+
+
+@pytest.mark.parametrize(("stretches_each", "blocks"), [(1, 1), (2, 2), (5, 5), (100, 10)])
+def test_in_a_block_as_many_stretches_begin_as_last_at_once(stretches_each: int, blocks: int) -> None:
+    """Two partitions, a window of ten parts: whatever parts are open, no stretch is looked at in many of them."""
+    bounds, ends = lag_curve.Bounds((0, 99), 10), np.linspace(0, 100, stretches_each + 1).astype(np.int64)
+    names, number = stretches.Stretches.__dataclass_fields__, 2 * stretches_each
+    nothing = np.zeros(number, np.int64)
+    rows = stretches.Stretches(
+        **{**dict.fromkeys(names, nothing), "begin": np.tile(ends[:-1], 2), "end": np.tile(ends[1:], 2)}
+    )
+    bounds.add(rows, np.ones(number), np.zeros(number), nothing)
+    highest, (firsts, lasts) = bounds.blocks(np.arange(10.0)[None], at_once=2)
+    assert len(firsts) == blocks
+    assert firsts[0] == 0 and lasts[-1] == 99 and (firsts[1:] == lasts[:-1] + 1).all()
+    assert highest[0].tolist() == [last // 10 for last in lasts.tolist()]
