@@ -343,5 +343,6 @@ def test_in_a_block_as_many_stretches_begin_as_last_at_once(stretches_each: int,
     bounds.add(rows, np.ones(number), np.zeros(number), nothing)
     highest, (firsts, lasts) = bounds.blocks(np.arange(10.0)[None], at_once=2)
     assert len(firsts) == blocks
-    assert firsts[0] == 0 and lasts[-1] == 99 and (firsts[1:] == lasts[:-1] + 1).all()
+    assert (firsts[0], lasts[-1]) == (0, 99)
+    assert (firsts[1:] == lasts[:-1] + 1).all()
     assert highest[0].tolist() == [last // 10 for last in lasts.tolist()]
