@@ -17,6 +17,7 @@ from tests.conformance.library.runs import (
     COMMIT_S,
     HEARTBEAT_S,
     TRIPS_S,
+    TWENTY,
     fired_s,
     first_round_s,
     near,
@@ -61,7 +62,7 @@ def told_s(result: Result, at_s: float) -> tuple[float, ...]:
 @pytest.mark.parametrize("session_s", [45, 10])
 def test_a_killed_member_is_found_one_session_after_its_last_renewal(session_s: int) -> None:
     ages = []
-    for result in runs("kill-detection", {SESSION: 1000 * session_s}):
+    for result in runs("kill-detection", {SESSION: 1000 * session_s}, TWENTY):
         killed = fired_s(result, "kill")
         age = renewal_age_s(result, killed)
         ages.append(age)
