@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest
 help:
 	@echo "make setup      virtual environment in .venv, with exact versions (once)"
 	@echo "make demo       a rolling deploy under several variants: sweep, comparison, figures"
-	@echo "make test       tests, 15 to 50 minutes; those on Spark need Java 17 or 21 and are skipped without"
+	@echo "make test       tests, 15 to 40 minutes; those on Spark need Java 17 or 21 and are skipped without"
 	@echo "make test-all   tests, the slow ones too"
 	@echo "make oracle     a real Kafka broker plays scenarios, and clusters of three play outages of brokers; what"
 	@echo "                happens is recorded; needs Java 17 and Maven"

@@ -162,7 +162,9 @@ def committed_by_both(protocol: str, rate: int) -> list[int]:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "cooperative", "consumer"])
-@pytest.mark.parametrize("rate", [2_000, 10_000, 20_000, 40_000])
+@pytest.mark.parametrize(
+    "rate", [2_000, 40_000, *(pytest.param(one, marks=pytest.mark.slow) for one in (10_000, 20_000))]
+)
 def test_both_end_a_batch_as_often(protocol: str, rate: int) -> None:
     """At 2 to 40 % load, by the records' costs: what comes during a commit takes its time after it.
 

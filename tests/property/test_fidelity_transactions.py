@@ -140,7 +140,7 @@ PAUSED = Entry(
 """Each member stands still now and then, as its own draws will have it."""
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     more=calm_groups(),
     verbs=st.lists(

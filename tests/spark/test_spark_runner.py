@@ -122,6 +122,7 @@ def test_a_master_that_is_none_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert [str(path) for path in tmp_path.rglob("*")] == [str(tmp_path / "tmp")]
 
 
+@pytest.mark.slow
 def test_sessions_one_after_the_other_leave_nothing(tmp_path: Path) -> None:
     told = run_program(TWO, tmp_path)
     assert told.stdout.split() == ["3", "3"], told.stderr

@@ -19,6 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_executors_without_a_package_name_it(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     without, scratch = tmp_path_factory.mktemp("without"), tmp_path_factory.mktemp("cluster")
     (without / "simpy.py").write_text("raise ImportError(\"No module named 'simpy'\")")
