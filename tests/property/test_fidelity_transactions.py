@@ -110,7 +110,8 @@ def calm_groups(draw: st.DrawFn) -> dict[str, Any]:
     )  # fmt: skip
     beat_us = draw(st.sampled_from([1, 2, 3])) * S
     client = replace(
-        EARLIEST, heartbeat_interval_us=beat_us, retry_backoff_us=draw(st.sampled_from([20, 100, 300])) * MS,
+        EARLIEST, heartbeat_interval_us=beat_us, session_timeout_us=draw(st.sampled_from([10, 45])) * S,
+        retry_backoff_us=draw(st.sampled_from([20, 100, 300])) * MS,
         partition_assignment_strategy=draw(st.sampled_from([("range",), ("cooperative-sticky",)])),
         group_protocol=draw(st.sampled_from(["classic", "consumer"])),
     )  # fmt: skip
@@ -204,7 +205,8 @@ def test_calm_members_take_no_steps() -> None:
 def test_a_pause_concerns_its_member_alone() -> None:
     """Six members, of which each stands still some five times: the others go on, and who is back joins them."""
     paused = replace(PAUSED, verb=replace(PAUSED.verb, duration=lasting(400 * MS)))
-    made = transform(paused, count=6, partitions=6, horizon_s=50, cluster=JITTER)
+    client = replace(EARLIEST, session_timeout_us=45 * S)
+    made = transform(paused, count=6, partitions=6, horizon_s=50, cluster=JITTER, client=client)
     found = [played(made, fidelity) for fidelity in ("elided", "message")]
     assert found[0].manifest["digests"] == found[1].manifest["digests"]
     assert found[0].manifest["events"] * 3 < found[1].manifest["events"]

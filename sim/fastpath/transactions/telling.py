@@ -65,7 +65,8 @@ class Telling:
         self._env, self._group, self._host = env, group, host
         self._clear_until_us, self._ticks, self._settle = clear_until_us, ticks, settle
         self._parked: list[Parked] = []
-        self._waiting = list(parked)
+        self._waiting = [(env.now, one) for one in parked]
+        """When each joins at the latest, and who it is."""
         self._goal_us = 0
         self._told_until_us = FOREVER
         client = parked[0].client
@@ -78,7 +79,7 @@ class Telling:
     @property
     def untold_us(self) -> int:
         """Nothing that happens before that is told later, microseconds."""
-        return min([self._told_until_us, *(one.since_us for one in self._waiting)])
+        return min([self._told_until_us, *(one.since_us for _, one in self._waiting)])
 
     # --- who joins ----------------------------------------------------------------------------------------------------
 
@@ -97,15 +98,21 @@ class Telling:
 
     def join(self, one: Parked) -> None:
         """A member waits from now on."""
-        self._alarm.set(min(self._alarm.deadline, self._joins_us(one.since_us)))
-        self._waiting.append(one)
+        self._waiting.append((self._joins_us(one.since_us), one))
+        self._watch()
+
+    def _watch(self) -> None:
+        # Who is found through then goes on later than that.
+        told_us = self._told_until_us - 1 if self._told_until_us < FOREVER else FOREVER
+        self._alarm.set(min([told_us, *(joins_us for joins_us, _ in self._waiting)]))
 
     def _take_in(self, now: int) -> None:
-        ripe = [one for one in self._waiting if one.since_us + completion_us(self._host) <= now]
-        if not ripe:
+        is_ripe = [one.since_us + completion_us(self._host) <= now for _, one in self._waiting]
+        if not any(is_ripe):
             return
         self._told_until_us = self.untold_us
-        self._waiting = [one for one in self._waiting if one not in ripe]
+        ripe = [one for (_, one), joins in zip(self._waiting, is_ripe, strict=True) if joins]
+        self._waiting = [one for one, joins in zip(self._waiting, is_ripe, strict=True) if not joins]
         self._parked += ripe
         host, clients = self._host, [one.client for one in ripe]
         held, begun = holdings(self._group.books, ripe)
@@ -126,8 +133,7 @@ class Telling:
             self._goal_us = max(self._goal_us, now) + _SPAN_US
             self._reach()
         self._settle()
-        # Who is found through then goes on later than that.
-        self._alarm.set(self._told_until_us - 1 if self._told_until_us < FOREVER else FOREVER)
+        self._watch()
 
     def _reach(self) -> None:
         for told in self._ahead.work_out(self._goal_us):
