@@ -187,11 +187,30 @@ def test_nothing_is_lost_of_what_is_told_late_and_bit_by_bit(monkeypatch: pytest
         entry(at * S, GcPause(target=member(0), duration=lasting(400 * MS)), f"gc-{at}") for at in range(8, 55, 6)
     ]
     waiting = replace(WORK, poll_timeout_us=400 * MS)
-    made = transform(slow, *pauses, count=4, rate=2_000, horizon_s=60, processing=waiting, cluster=JITTER)
+    client = replace(EARLIEST, session_timeout_us=45 * S)
+    made = transform(
+        slow, *pauses, PAUSED, count=4, rate=2_000, horizon_s=60, processing=waiting, cluster=JITTER, client=client
+    )
     sized = tuple(replace(topic, record_bytes=100) for topic in made.topics)
     found = replace(made, sample_every_us=2 * S, measure_from_us=15 * S, recovery_lag_records=30, topics=sized)
     assert not differences(found, 1, check=False)
     assert len(settled) > 1000
+
+
+def test_what_members_do_who_part_is_not_told_of_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is sure is worked out at once, while some of those who have parted still have to go on."""
+    monkeypatch.setattr(ahead, "_CELLS", 1)
+    monkeypatch.setattr(telling, "_SPAN_US", 3 * S)
+    monkeypatch.setattr(output_history, "_KEPT", 1)
+    monkeypatch.setattr(lag_reading, "_ROWS", 1)
+    work = replace(WORK, per_record=COSTS[-1], per_poll_us=MS, poll_timeout_us=500 * MS)
+    client = replace(EARLIEST, heartbeat_interval_us=2 * S)
+    cluster = replace(JITTER, timing=Timing(append_us=MS, service_us=3 * MS))
+    produces = producing(transaction_timeout_us=3 * S)
+    made = transform(
+        count=4, partitions=7, horizon_s=60, processing=work, client=client, cluster=cluster, produces=produces
+    )
+    assert not differences(replace(made, sample_every_us=S), 1, check=False)
 
 
 def test_calm_members_take_no_steps() -> None:
