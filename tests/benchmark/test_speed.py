@@ -17,7 +17,7 @@ from groupsim.scenarios import load
 from groupsim.sim import Result, simulate
 from groupsim.sim.protocol.consumer.targets import Targets
 from groupsim.sim.units import MINUTE
-from tests.benchmark.worlds import Variant, rolled, sharing, world
+from tests.benchmark.worlds import Variant, rolled, sharing, transactional, world
 
 CONSUMER_EVENTS = {"100 groups": 458_857, "30 targets": 317_677}
 EVENTS = {"100": 1_757, "1,000": 17_291, "100 groups": 182_407, "1 group": 267_820, "38 minutes": 188_210}
@@ -32,6 +32,8 @@ ROLL_EVENTS = 11_571
 SMALL_GROUPS_EVENTS = 64_395
 BROKER_ROLL_EVENTS = 12_142
 SHARED_ROLL_EVENTS = 57_193
+TRANSACTION_EVENTS = {"100": 5_946, "1,000": 111_296}
+"""Three minutes of 100 members and 39,646 transactions, four of 1,000 and 534,693; both with pauses."""
 FIDELITY_EVENTS = {"elided": 1_074, "message": 125_757}
 """Exact; a change of the model or of the elision changes them on purpose."""
 PEER_S = 12
@@ -110,6 +112,20 @@ def test_groups_that_share_topics_whose_brokers_are_rolled() -> None:
         f"\n30 groups of 30 over ten topics, six brokers rolled: {time.process_time() - started:.2f} s cpu (bar 1.5 s)"
     )
     assert result.manifest["events"] == SHARED_ROLL_EVENTS
+
+
+@pytest.mark.parametrize(
+    ("members", "minutes"), [("100", 3), pytest.param("1,000", 4, marks=pytest.mark.slow)], ids=["100", "1000"]
+)
+def test_transactions_of_members_that_pause(members: str, minutes: int) -> None:
+    """The bar is 10 s for an hour of 1,000 members."""
+    count = int(members.replace(",", ""))
+    quiet = world(groups=1, members=count, partitions=10 * count, kills=0, horizon_us=minutes * MINUTE)
+    started = time.process_time()
+    result = simulate(transactional(quiet, partitions=100))
+    committed = int(result.tables["transactions"].committed.sum())
+    print(f"\n{committed:,} transactions of {members} members: {time.process_time() - started:.2f} s cpu")
+    assert result.manifest["events"] == TRANSACTION_EVENTS[members]
 
 
 def test_elision_against_an_event_for_everything() -> None:

@@ -16,6 +16,7 @@ from groupsim.sim.model import (
     Kill,
     Members,
     Processing,
+    Produces,
     Rate,
     RollingRestart,
     Scenario,
@@ -62,6 +63,15 @@ def sharing(scenario: Scenario, topics: int) -> Scenario:
         for index, group in enumerate(scenario.groups)
     )
     return replace(scenario, topics=shared, groups=groups)
+
+
+def transactional(scenario: Scenario, partitions: int) -> Scenario:
+    """The same, whose members make a record of each record that they read, in a transaction for each batch."""
+    groups = tuple(
+        replace(group, client=replace(group.client, enable_auto_commit=False), produces=Produces(to="out"))
+        for group in scenario.groups
+    )
+    return replace(scenario, groups=groups, topics=(*scenario.topics, Topic(name="out", partitions=partitions)))
 
 
 def rolled(scenario: Scenario, brokers: int) -> Scenario:
