@@ -9,6 +9,7 @@ import numpy as np
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.model import Entry, GcPause, Scenario, Target
 from groupsim.sim.randomness import Streams
+from groupsim.sim.spans import merged
 
 
 class PauseStreams:
@@ -41,14 +42,7 @@ class PauseStreams:
             for entry, verb in self._of_groups.get(name, ()):
                 if self._matches(verb.target, consumer):
                     pauses += self._train(entry, verb, consumer.process)
-        pauses.sort()
-        merged: list[tuple[int, int]] = []
-        for start, end in pauses:
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-            else:
-                merged.append((start, end))
-        return merged
+        return merged(pauses)
 
     def _train(self, entry: Entry, verb: GcPause, process: str) -> list[tuple[int, int]]:
         assert entry.every is not None

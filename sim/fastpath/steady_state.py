@@ -26,6 +26,7 @@ from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
+from groupsim.sim.spans import merged
 from groupsim.sim.units import FOREVER
 
 _LEAST_STRIDE_US = 4
@@ -158,7 +159,7 @@ class SteadyState:
         since : int, microseconds
         """
         ends = [since, self.heartbeats.last_before(since), self.commits.last_before(since)]
-        spans = _merged(sorted((end - self.reach_us, FOREVER if end == since else end) for end in ends))
+        spans = merged((end - self.reach_us, FOREVER if end == since else end) for end in ends)
         return self._carried(spans, path, timing, order)
 
     def worked_at(self, path: Path, timing: Timing, order: tuple[int, int, int], sent: int) -> int:
@@ -250,17 +251,6 @@ def reach(longest_us: Any, stride_us: Any, heartbeat_us: Any, timing: Timing) ->
 def longest_round_trip(path: Path, timing: Timing) -> int:
     """The longest time from a request to its answer, microseconds (`reach` has the proof)."""
     return 2 * path.longest_us + 2 * timing.service_us + timing.append_us + 2
-
-
-def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order of their beginnings as disjoint ones."""
-    merged: list[tuple[int, int]] = []
-    for low, high in spans:
-        if merged and low <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-        else:
-            merged.append((low, high))
-    return merged
 
 
 def densest(pauses: Sequence[tuple[int, int]], first: int, longest_us: int) -> int:

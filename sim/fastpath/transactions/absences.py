@@ -8,15 +8,16 @@ So the member has stood still all that time, but for what it takes at most to do
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 import numpy as np
 
+from groupsim.sim.client.pace import per_batch_us
 from groupsim.sim.client.transactional_client import TransactionalClient
 from groupsim.sim.cluster.group_host import GroupHost
 from groupsim.sim.fastpath.transactions.columns import Column
 from groupsim.sim.fastpath.transactions.gathering import beats_on_time
 from groupsim.sim.randomness import longest
+from groupsim.sim.spans import merged
 from groupsim.sim.units import FOREVER, S
 
 _SLACK_US = 2 * S
@@ -43,8 +44,9 @@ def _longest_pass_us(client: TransactionalClient) -> int:
     """Of a pass through its poll loop, whatever waits for it."""
     processing, slowdown = client.processing, client.consumer.slowdown()
     record_us = longest(processing.per_record) * slowdown + processing.record_wait_us
-    batch_us = processing.per_poll_us * slowdown + client.config.max_poll_records * record_us
-    return round(processing.poll_timeout_us + batch_us)
+    records_us = client.config.max_poll_records * record_us
+    pass_us: float = processing.poll_timeout_us + per_batch_us(processing, records_us, slowdown) + records_us
+    return round(pass_us)
 
 
 class _Pauses:
@@ -54,7 +56,7 @@ class _Pauses:
         known, frozen = client.consumer.pauses, client.frozen
         found = known[max(bisect_left(known, (since_us, 0)) - 1, 0) :]
         if frozen is not None:
-            found = _apart(sorted([frozen, *found]))
+            found = merged([frozen, *found])
         self.starts, self.ends = np.array(found, np.int64).reshape(-1, 2).T
         self._lengths = self.ends - self.starts
         self._before = np.cumsum(self._lengths) - self._lengths
@@ -70,14 +72,3 @@ class _Pauses:
         within = np.clip(until - self.starts[index], 0, self._lengths[index])
         total: Column = self._before[index] + within
         return total
-
-
-def _apart(pauses: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same, ascending, those that overlap as one."""
-    found = [pauses[0]]
-    for start, end in pauses[1:]:
-        if start < found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((start, end))
-    return found

@@ -140,16 +140,10 @@ class Ahead:
     Parameters
     ----------
     law : CycleLaw
-
-    Attributes
-    ----------
-    size : int
-        How many have joined.
     """
 
     def __init__(self, law: CycleLaw) -> None:
         self._law = law
-        self.size = 0
         self._cohort: Cohort | None = None
         self._first: list[Column] = []
         self._told: list[Told] = []
@@ -162,10 +156,9 @@ class Ahead:
 
     def join(self, members: Members, held: Held, standing: Standing, begun: Column) -> None:
         """More members; they go on in their partitions from ``begun`` on, shape (k,)."""
-        count = len(members.slots)
-        joining = Cohort(np.arange(self.size, self.size + count), members, held, standing, begun)
+        before, count = len(self._first), len(members.slots)
+        joining = Cohort(np.arange(before, before + count), members, held, standing, begun)
         self._cohort = self._cohort.joined(joining) if self._cohort is not None else joining
-        self.size += count
         self._first += [begun[held.part(index)] for index in range(count)]
         self._progress = self._progress.joined(_Progress.of_new(count))
 

@@ -90,7 +90,6 @@ class Parking:
 
     def _open(self, now: int, wait_us: int) -> bool:
         """Whether nothing is in sight for long enough, and no lag is sampled until all are back who can be."""
-        # By then markers have been written, and the coordinator has noted that.
         works_us, sample_us = now + wait_us + completion_us(self._host), self._next_sample(now)
         if sample_us <= works_us:
             self._opens_us = sample_us
@@ -109,8 +108,8 @@ class Parking:
     def _next_in_sight(self, now: int) -> int:
         """When somebody may be disturbed by another, or from outside, microseconds."""
         alive = [one.incumbent for one in self._consumers if isinstance(one.incumbent, TransactionalClient)]
-        missed_us_ = min((missed_us(self._group, one, now) for one in alive), default=FOREVER)
-        return min(self._env.next_process_us(now + _WORTH_US), self._next_refresh(), self._next_expiry(), missed_us_)
+        absent_us = min((missed_us(self._group, one, now) for one in alive), default=FOREVER)
+        return min(self._env.next_process_us(now + _WORTH_US), self._next_refresh(), self._next_expiry(), absent_us)
 
     def _is_sound(self, consumer: Consumer) -> bool:
         """Whether a member, if it lives, does nothing by itself that others of the group notice."""

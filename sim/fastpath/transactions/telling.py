@@ -66,7 +66,7 @@ class Telling:
         self._clear_until_us, self._ticks, self._settle = clear_until_us, ticks, settle
         self._parked: list[Parked] = []
         self._waiting = [(env.now, one) for one in parked]
-        """When each joins at the latest, and who it is."""
+        """When each joins, and who it is."""
         self._goal_us = 0
         self._told_until_us = FOREVER
         client = parked[0].client
@@ -107,16 +107,15 @@ class Telling:
         self._alarm.set(min([told_us, *(joins_us for joins_us, _ in self._waiting)]))
 
     def _take_in(self, now: int) -> None:
-        is_ripe = [one.since_us + completion_us(self._host) <= now for _, one in self._waiting]
-        if not any(is_ripe):
+        joining = [one for joins_us, one in self._waiting if joins_us <= now]
+        if not joining:
             return
         self._told_until_us = self.untold_us
-        ripe = [one for (_, one), joins in zip(self._waiting, is_ripe, strict=True) if joins]
-        self._waiting = [one for one, joins in zip(self._waiting, is_ripe, strict=True) if not joins]
-        self._parked += ripe
-        host, clients = self._host, [one.client for one in ripe]
-        held, begun = holdings(self._group.books, ripe)
-        self._ahead.join(members(host, ripe, self._clear_until_us), held, standing(host, ripe), begun)
+        self._waiting = [(joins_us, one) for joins_us, one in self._waiting if joins_us > now]
+        self._parked += joining
+        host, clients = self._host, [one.client for one in joining]
+        held, begun = holdings(self._group.books, joining)
+        self._ahead.join(members(host, joining, self._clear_until_us), held, standing(host, joining), begun)
         shards = [host.shard_of(one.transactions.life.transactional_id).key for one in clients]
         requests = [message_key(one.consumer.entity, Kind.REQUEST) for one in clients]
         self._shard_keys = np.concatenate([self._shard_keys, np.array(shards)])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim.fastpath.transactions.absences import missed_us
-from groupsim.sim.model import Distribution
+from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.units import FOREVER, MS, S
 
 GROUP: Any = SimpleNamespace(machine=SimpleNamespace(session_timeout_us=45 * S))
@@ -18,9 +18,7 @@ MISSED = (100 + 35) * S
 
 def client(*pauses: tuple[int, int], frozen: tuple[int, int] | None = None, timeout_s: int = 60) -> Any:
     """It beats every 3 s, and takes a second for a whole batch."""
-    processing = SimpleNamespace(
-        per_record=Distribution.constant(2 * MS), record_wait_us=0, per_poll_us=0, poll_timeout_us=0
-    )
+    processing = Processing(per_record=Distribution.constant(2 * MS), poll_timeout_us=0)
     return SimpleNamespace(
         consumer=SimpleNamespace(pauses=_in_us(pauses), slowdown=lambda: 1.0),
         processing=processing,
