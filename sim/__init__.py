@@ -25,7 +25,7 @@ from groupsim.sim.errors import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.sim.client.overload import overload
+    from groupsim.sim.client.polling.overload import overload
     from groupsim.sim.gauge import Gauge
     from groupsim.sim.output.result import Result
     from groupsim.sim.simulation import simulate
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Gauge": "groupsim.sim.gauge",
     "Result": "groupsim.sim.output.result",
-    "overload": "groupsim.sim.client.overload",
+    "overload": "groupsim.sim.client.polling.overload",
     "simulate": "groupsim.sim.simulation",
 }
 

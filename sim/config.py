@@ -58,7 +58,7 @@ class ClientBehaviour:
     them (``updateAssignmentMetadataIfNeeded``), so that what they were called for is read a pass earlier."""
     refers_to_poll_event: bool = True
     """4.2: a poll() that finds records waiting submits no event while it refers to the last one: of every second nobody
-    hears in the background (`sim.client.poll_events`). False: of each (``PollEvent``)."""
+    hears in the background (`sim.client.polling.poll_events`). False: of each (``PollEvent``)."""
     revokes_in_poll: bool = True
     """4.3: a reconciliation that takes partitions away begins inside poll(). False: only with auto-commit."""
     ignores_missing_group_after_leave: bool = True
@@ -249,7 +249,7 @@ class Timing:
     OffsetCommit)."""
     follower_fetch: Distribution | None = None
     """Broker: from the leader's append until the last follower in sync has fetched it and says so with its next fetch.
-    None: by the cluster's latency and its replicas (`sim.cluster.follower_fetch`)."""
+    None: by the cluster's latency and its replicas (`sim.cluster.shard.follower_fetch`)."""
     connect: Distribution = Distribution("lognormal", (1_500, 20 * MS))
     """Client: opening a connection, on top of the latency. FindCoordinator with its connection took 2.2, 5.9 and 30 ms
     (10, 50 and 90 %)."""
@@ -298,7 +298,7 @@ class EventTimes:
     size, where requests follow each other (`tests/golden/service_times`). One that comes to an idle loop takes three
     to seven times as long, most of it to wake the thread. Group size shows only in what ends a phase of a rebalance:
     ``round_us`` or ``target_us``, and ``answer_us`` for each member. What server assignors take comes on top
-    (`sim.cluster.assignor_costs`).
+    (`sim.cluster.groups.assignor_costs`).
     """
 
     heartbeat_us: int = 3

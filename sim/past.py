@@ -5,11 +5,11 @@ dates is that much later on it (`Scenario.origin_us`), and the books count from 
 group starts, its members join in one round, and what they then do goes on by the rules of every other moment, quietly
 in both fidelities, until 0. Topics have their first rate meanwhile, and nothing else happens.
 
-Who polls in passes that are all alike is a closed form, however long that is. Passes that are drawn, and those that end
-with a commit, are gone through one by one, so only the last minutes of such a group are (`WALKED_US`). How late
+Who polls in passes that are all alike is a closed form, however long that is. Passes that are drawn, and those that
+end with a commit, are gone through one by one, so only the last minutes of such a group are (`WALKED_US`). How late
 heartbeats were in the rest is no more than a sum: of as many as there were, each late as the rule has it
-(`sim.client.heartbeat_thread`). Where passes are drawn, the sum of thousands is a normal draw with mean and variance
-of heartbeats to come, the same for all members that draw alike; where they are not, it is exact.
+(`sim.client.polling.heartbeat_thread`). Where passes are drawn, the sum of thousands is a normal draw with mean and
+variance of heartbeats to come, the same for all members that draw alike; where they are not, it is exact.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from statistics import NormalDist, fmean, pvariance
 from typing import Final
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, next_beat
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.fastpath.heartbeats import Heartbeats

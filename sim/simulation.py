@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.invariants.invariants import Watch
+from groupsim.sim.books.invariants.watched import Watched
 from groupsim.sim.books.record import HORIZON
-from groupsim.sim.books.watched import Watched
 from groupsim.sim.collector import Collector
 from groupsim.sim.errors import ConfigError, SimError
 from groupsim.sim.gauge import Gauge, Stage

@@ -11,26 +11,26 @@ from typing import Any
 from groupsim.assignors import Assignor, AssignorError, create, load_classes
 from groupsim.assignors.guarded_call import made
 from groupsim.sim.books.broker_books import UP, BrokerBooks
-from groupsim.sim.books.producers import ProducerBooks
+from groupsim.sim.books.producing.producers import ProducerBooks
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.data_producer import DataProducer
 from groupsim.sim.client.interface import Identity
 from groupsim.sim.client.pause_streams import PauseStreams
-from groupsim.sim.cluster.arrival_news import ArrivalNews
+from groupsim.sim.client.producing.data_producer import DataProducer
 from groupsim.sim.cluster.bandwidth import Bandwidth, Reading
 from groupsim.sim.cluster.broker import Broker
 from groupsim.sim.cluster.controller import Controller
-from groupsim.sim.cluster.coordinator import Coordinator, partition_for
-from groupsim.sim.cluster.data_logs import DataLogs
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, protocols_of
-from groupsim.sim.cluster.offered_load import Offered, offered_by
-from groupsim.sim.cluster.producer import Producer
-from groupsim.sim.cluster.retention import Retention
-from groupsim.sim.cluster.shards import Shards
+from groupsim.sim.cluster.groups.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_protocols import CLASSIC_ONLY, CONSUMER_ONLY, ZOOKEEPER_ONLY, protocols_of
+from groupsim.sim.cluster.groups.shards import Shards
+from groupsim.sim.cluster.shard.offered_load import Offered, offered_by
 from groupsim.sim.cluster.topic_news import TopicNews
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.cluster.topics.arrival_news import ArrivalNews
+from groupsim.sim.cluster.topics.data_logs import DataLogs
+from groupsim.sim.cluster.topics.producer import Producer
+from groupsim.sim.cluster.topics.retention import Retention
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.errors import ScenarioError
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine

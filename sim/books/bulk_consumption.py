@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.protocol.messages import Positions
 
 

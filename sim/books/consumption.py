@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.books.offsets.record_reader import Appetite, Passes
 from groupsim.sim.books.record import LOST
-from groupsim.sim.books.record_reader import Appetite, Passes
 from groupsim.sim.protocol.messages import Positions, within
 
 _NONE: NDArray[np.int64] = np.empty((3, 0), np.int64)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import Availability, Times
 from groupsim.sim.books.handles import Reading
-from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.offsets.ledger import Ledger
+from groupsim.sim.books.offsets.production import Offsets
 from groupsim.sim.books.record import DELETED, EXPIRED, KILLED, LOST, OUT_OF_RANGE, GroupRecord
 from groupsim.sim.catalog import Partitions
 from groupsim.sim.protocol.messages import Positions

@@ -12,15 +12,15 @@ from groupsim.sim.books.availability import Availability, BroadcastAvailability
 from groupsim.sim.books.consumer_assignments import ConsumerAssignments
 from groupsim.sim.books.delivery import Delivery
 from groupsim.sim.books.double_readers import DoubleReaders
-from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.handles import Handles
 from groupsim.sim.books.interest import Interest
-from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.meanings import MEANINGS
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.ledger import Ledger
+from groupsim.sim.books.producing.transactions import TransactionBooks
 from groupsim.sim.books.rebalances import RebalanceLog
 from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
-from groupsim.sim.books.transactions import TransactionBooks
 from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.kernel.environment import Environment

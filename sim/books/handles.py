@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.offsets.production import Offsets
 from groupsim.sim.protocol.messages import Positions
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.assignors.evaluation.quality import minimal_moves, moved_mask
-from groupsim.sim.books.ledger import Ledger
 from groupsim.sim.books.meanings import Meaning
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.books.record import GroupRecord, Rebalance
 from groupsim.sim.protocol.facts import StateChanged
 from groupsim.sim.protocol.messages import Positions

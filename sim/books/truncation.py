@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.offsets.production import Offsets
 from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.messages import Positions
 

@@ -20,22 +20,22 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.record import FAILED, KILLED
 from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.client.alarms import Alarms
-from groupsim.sim.client.commits import Commits
-from groupsim.sim.client.data_connections import DataConnections
-from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.coordination.commits import Commits
+from groupsim.sim.client.coordination.leader import Leader
+from groupsim.sim.client.coordination.refused_commits import RefusedCommits
+from groupsim.sim.client.coordination.requests import Requests
+from groupsim.sim.client.fetching.data_connections import DataConnections
+from groupsim.sim.client.fetching.fetcher import Fetcher
+from groupsim.sim.client.fetching.leader_changes import LeaderChanges
+from groupsim.sim.client.fetching.metadata import Metadata
 from groupsim.sim.client.in_flight import InFlight
 from groupsim.sim.client.incarnation import Command, Incarnation
 from groupsim.sim.client.interface import Identity, Surroundings
-from groupsim.sim.client.leader import Leader
-from groupsim.sim.client.leader_changes import LeaderChanges
 from groupsim.sim.client.members import new_assignors, new_member
-from groupsim.sim.client.metadata import Metadata
-from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.polling.poll_loop import PollLoop
 from groupsim.sim.client.rebalancing import Rebalancing
-from groupsim.sim.client.refused_commits import RefusedCommits
-from groupsim.sim.client.requests import Requests
 from groupsim.sim.client.suspension import Suspension
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Processing, Subscription
 from groupsim.sim.protocol.effects import (

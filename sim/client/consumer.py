@@ -16,9 +16,9 @@ from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.incarnation import Command
 from groupsim.sim.client.interface import Elision, Surroundings
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.client.zookeeper_client import ZookeeperClient
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.client.zookeeper.zookeeper_client import ZookeeperClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import CrashPoint, Processing, Subscription

@@ -12,11 +12,11 @@ from typing import Any
 
 from groupsim.sim.books.consumption import Consumption
 from groupsim.sim.books.group_books import GroupBooks
+from groupsim.sim.books.offsets.record_reader import Appetite
 from groupsim.sim.books.record import Life
-from groupsim.sim.books.record_reader import Appetite
 from groupsim.sim.client.alarms import Alarms
 from groupsim.sim.client.interface import Elision, Identity, Surroundings
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange, Path

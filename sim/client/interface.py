@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from groupsim.assignors import Assignor, AssignorError
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.bandwidth import Bandwidth
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.config import Timing
 from groupsim.sim.kernel.environment import Environment

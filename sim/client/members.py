@@ -10,8 +10,8 @@ from typing import Any
 
 from groupsim.assignors import Assignor
 from groupsim.assignors import Protocol as RebalanceProtocol
-from groupsim.sim.client.heartbeat_thread import Cadence
 from groupsim.sim.client.incarnation import Incarnation
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.consumer.member.member import ConsumerMember

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from groupsim.assignors import Assignor
 from groupsim.assignors.guarded_call import tell
 from groupsim.sim.books.record import CLOSED, LOST, REVOKED
-from groupsim.sim.client.commits import Commits
-from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.coordination.commits import Commits
+from groupsim.sim.client.fetching.fetcher import Fetcher
+from groupsim.sim.client.fetching.metadata import Metadata
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.metadata import Metadata
-from groupsim.sim.client.poll_loop import PollLoop
+from groupsim.sim.client.polling.poll_loop import PollLoop
 from groupsim.sim.client.suspension import Suspension
 from groupsim.sim.protocol.effects import Adopt, Drop, Listen
 from groupsim.sim.protocol.messages import Positions

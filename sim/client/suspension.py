@@ -10,11 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
-from groupsim.sim.client.commits import Commits
-from groupsim.sim.client.fetcher import Fetcher
+from groupsim.sim.client.coordination.commits import Commits
+from groupsim.sim.client.coordination.requests import Requests
+from groupsim.sim.client.fetching.fetcher import Fetcher
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.client.requests import Requests
+from groupsim.sim.client.polling.poll_loop import PollLoop
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.units import FOREVER
 

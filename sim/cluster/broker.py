@@ -7,8 +7,8 @@ from typing import Any
 
 import simpy
 
-from groupsim.sim.cluster.coordinator import Coordinator, partition_for
-from groupsim.sim.cluster.worker_threads import WorkerThreads
+from groupsim.sim.cluster.groups.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.shard.worker_threads import WorkerThreads
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from groupsim.sim.cluster.watermark import Watermark
-from groupsim.sim.cluster.worker_threads import WorkerThreads
+from groupsim.sim.cluster.shard.watermark import Watermark
+from groupsim.sim.cluster.shard.worker_threads import WorkerThreads
 from groupsim.sim.protocol.controller.partition import Name
 from groupsim.sim.protocol.controller.replica_logs import Gap
 from groupsim.sim.protocol.interface import Reply

@@ -7,7 +7,7 @@ an offsets partition no more resigns when it has applied that, and the new leade
 applied all. One thread of a broker loads one partition after the other (``CoordinatorRuntime``,
 ``CoordinatorLoaderImpl``, Kafka 4.4), in the order of their numbers. What a load takes is charged by a model: a fixed
 part ("loading itself takes a few ms", recorded with almost empty logs) and the bytes that are there when it begins
-(`sim.cluster.log_bytes`) at a rate that is assumed.
+(`sim.cluster.shard.log_bytes`) at a rate that is assumed.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.coordinator import Coordinator
+from groupsim.sim.cluster.groups.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Audience
-from groupsim.sim.cluster.transaction_shard import TransactionShard
+from groupsim.sim.cluster.transactions.transaction_shard import TransactionShard
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Cluster
 from groupsim.sim.protocol.controller.partition import INTERNAL_TOPICS, NO_LEADER, OFFSETS_TOPIC, Name

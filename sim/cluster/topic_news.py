@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.cluster.broker import Broker
-from groupsim.sim.cluster.coordinator import Coordinator
+from groupsim.sim.cluster.groups.coordinator import Coordinator
 from groupsim.sim.config import Timing
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.randomness import Streams, name_hash

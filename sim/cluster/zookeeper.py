@@ -14,7 +14,7 @@ import numpy as np
 import simpy
 
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, deadline_key
 from groupsim.sim.kernel.network import Connection, Exchange

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence, gait, next_beat, repeats
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, gait, next_beat, repeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import Train
 

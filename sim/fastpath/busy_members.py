@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.commit_rows import CommitRows

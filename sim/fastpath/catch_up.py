@@ -6,7 +6,7 @@ The books have these steps already: no time passes, nothing is sent, nothing is 
 from __future__ import annotations
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import RoundColumns
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Send

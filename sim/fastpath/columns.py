@@ -13,7 +13,7 @@ rejoin
 sync
     ``accepted``: the answer is read and SyncGroup is sent; ``sync_there``, ``sync_back``: its latencies; ``synced``: it
     arrives; ``first_beat``: a heartbeat is due; ``waiting_since``: the step in hand of the heartbeat thread began
-    (`sim.client.heartbeat_thread`), as of ``accepted``, and in the end as of ``begun``.
+    (`sim.client.polling.heartbeat_thread`), as of ``accepted``, and in the end as of ``begun``.
 resume
     ``told``: the assignment is read and offsets are asked for; ``asked``: the coordinator works on that; ``answered``:
     its answer is read; ``worked``: brokers work on the request for positions; ``begun``: the first fetch is answered;
@@ -26,8 +26,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import Settling, SettlingColumns
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.settling import Settling, SettlingColumns
 
 Column = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.flights import Matrix
 from groupsim.sim.fastpath.steady_columns import SteadyColumns

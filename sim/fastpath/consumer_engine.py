@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.heartbeats import Heartbeats, PunctualHeartbeats
 from groupsim.sim.fastpath.quiescence import Quiescence

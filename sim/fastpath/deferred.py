@@ -17,13 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.client.pace import Load, Pace, pace
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
+from groupsim.sim.client.polling.pace import Load, Pace, pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.fastpath.barrier_wait import BarrierWait
 from groupsim.sim.fastpath.beats_of_many import send_before

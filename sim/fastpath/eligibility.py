@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupsim.assignors import Assignor, CooperativeStickyAssignor
 from groupsim.sim.client.client import Client
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.books.offsets.services import Slots
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import PRESENT, DeferredMembers
 from groupsim.sim.fastpath.steady_columns import SteadyColumns
 from groupsim.sim.kernel.environment import Moment

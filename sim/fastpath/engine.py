@@ -7,7 +7,7 @@ from typing import Any
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.end_of_run import finish_silent

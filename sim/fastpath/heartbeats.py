@@ -1,4 +1,4 @@
-"""Heartbeats of quiet members, counted without being sent (`sim.client.heartbeat_thread` has the rule)."""
+"""Heartbeats of quiet members, counted without being sent (`sim.client.polling.heartbeat_thread` has the rule)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import (
+from groupsim.sim.client.polling.heartbeat_thread import (
     Cadence,
     after_pause,
     first_wake,
@@ -17,7 +17,7 @@ from groupsim.sim.client.heartbeat_thread import (
     next_beat,
     repeats,
 )
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.trains import RecentTrain, Stretch, Train
 from groupsim.sim.kernel.environment import Moment
@@ -25,7 +25,7 @@ from groupsim.sim.kernel.environment import Moment
 
 @dataclass(slots=True)
 class Heartbeats:
-    """Heartbeats of a quiet member (`sim.client.heartbeat_thread`).
+    """Heartbeats of a quiet member (`sim.client.polling.heartbeat_thread`).
 
     Parameters
     ----------

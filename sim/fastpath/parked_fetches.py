@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.fastpath.columns import Column
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.fastpath.catch_up import schedule_of
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.steady_state import SteadyState

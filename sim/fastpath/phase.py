@@ -20,8 +20,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.books.offsets.services import Slots
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import Settling, SettlingColumns
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.settling import Settling, SettlingColumns
 from groupsim.sim.units import FOREVER
 
 Times = NDArray[np.int64]

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.bounds import Bounds
 from groupsim.sim.fastpath.catch_up import set_timers
 from groupsim.sim.fastpath.deferred import Elided, Phase

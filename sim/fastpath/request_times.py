@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.columns import Column

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.heartbeats import heartbeats_before
 from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
 from groupsim.sim.fastpath.steady_state import SteadyState

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import RecentTrain

@@ -142,7 +142,7 @@ class Group:
     group_config: GroupConfig = GroupConfig()
     assignor_failure: Literal["rebalance", "refuse"] = "rebalance"
     client_family: ClientFamily = "java"
-    """Whose assignor the leader runs: it decides how long that takes (`sim.cluster.assignor_costs`)."""
+    """Whose assignor the leader runs: it decides how long that takes (`sim.cluster.groups.assignor_costs`)."""
     java_order: bool = True
     """Whether Kafka's assignors walk members as Java's hash tables yield their ids, or by id."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.production import Offsets, Production
+from groupsim.sim.books.offsets.production import Offsets, Production
 
 
 class JoinedProduction:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from groupsim.sim.books.exact_ledger import ExactLedger
-from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.books.offset_log import OffsetLog
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.ledger import Ledger
+from groupsim.sim.books.offsets.offset_log import OffsetLog
 from groupsim.sim.output.joined_production import JoinedProduction
 from groupsim.sim.output.lag_curve import Bounds, Condition, GroupLags, Window, line_above, within
 from groupsim.sim.output.lag_peaks import OldestRecords, RecordPeaks

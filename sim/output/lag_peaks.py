@@ -71,7 +71,7 @@ class RecordPeaks:
 def _arrivals_around_peak(motion: Motion, rows: Stretches) -> tuple[Integers, Integers]:
     """Two arrivals, one of which finds the most records unprocessed. Shapes (n,), microseconds.
 
-    What is left grows until the level rises faster than records come (`sim.books.levels`).
+    What is left grows until the level rises faster than records come (`sim.books.offsets.levels`).
     """
     who, last = rows.service, rows.end - 1
     elapsed = np.minimum(motion.levels.outpaced(who, motion.mrps[rows.production] / 1e9), 1e17)

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.exact_ledger import ExactLedger
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.record_reader import Records
-from groupsim.sim.books.transactions import LEVELS, TransactionBooks
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.books.offsets.record_reader import Records
+from groupsim.sim.books.producing.transactions import LEVELS, TransactionBooks
 from groupsim.sim.output.columns import of_tuples
 from groupsim.sim.output.result import Text
 from groupsim.sim.protocol.messages import Positions

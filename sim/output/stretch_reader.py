@@ -8,9 +8,9 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.offset_log import CARRY, PRODUCE, RAISE, SERVE, Block, OffsetLog
-from groupsim.sim.books.portions import portions
-from groupsim.sim.books.sorting import order_of
+from groupsim.sim.books.offsets.offset_log import CARRY, PRODUCE, RAISE, SERVE, Block, OffsetLog
+from groupsim.sim.books.offsets.portions import portions
+from groupsim.sim.books.offsets.sorting import order_of
 from groupsim.sim.output.stretches import Integers, Motion, Stretches
 
 _ROWS = 1 << 16

@@ -2,7 +2,7 @@
 
 A stretch is a row of columns, cut to the time in which metrics count. Instants are whole microseconds, and what changes
 at an instant has changed by then. Production and processed records of a stretch are the closed forms of
-`sim.books.ledger`, to the last bit; both only ever grow.
+`sim.books.offsets.ledger`, to the last bit; both only ever grow.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.levels import Levels, ends_in_sight
-from groupsim.sim.books.offset_log import OffsetLog
+from groupsim.sim.books.offsets.levels import Levels, ends_in_sight
+from groupsim.sim.books.offsets.offset_log import OffsetLog
 from groupsim.sim.units import FOREVER, S
 
 Integers = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from groupsim.sim.books.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
 from groupsim.sim.output.stretches import Floats, Integers, Motion, Stretches, begun_last
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.model import DeleteGroup, DeleteOffsets
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, OffsetDelete
 from groupsim.sim.timeline.dispatcher import Dispatcher

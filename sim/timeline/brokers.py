@@ -9,12 +9,12 @@ from typing import Any
 from simpy.events import ProcessGenerator
 
 from groupsim.sim.cluster.controller import Controller
-from groupsim.sim.cluster.coordinator import Coordinator
+from groupsim.sim.cluster.groups.coordinator import Coordinator
 from groupsim.sim.cluster.interface import Shard
 from groupsim.sim.cluster.loading import Loading
-from groupsim.sim.cluster.log_bytes import GroupBytes
 from groupsim.sim.cluster.partitions import ClusterPartitions
 from groupsim.sim.cluster.replicas import Replicas
+from groupsim.sim.cluster.shard.log_bytes import GroupBytes
 from groupsim.sim.kernel.environment import Kind, process_key
 from groupsim.sim.model import ElectLeaders, Kill, Reassign, RollingRestart, StartMembers, Target
 from groupsim.sim.model.reading import is_elected_uncleanly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupsim.sim.client.deleted_topics import lose_topic
-from groupsim.sim.cluster.retention import count_losses
+from groupsim.sim.cluster.topics.retention import count_losses
 from groupsim.sim.model import AddPartitions, CreateTopic, DeleteTopic, Rate, SetConfig, SetRate, Subscribe, Unsubscribe
 from groupsim.sim.timeline.dispatcher import Dispatcher
 from groupsim.sim.world import World

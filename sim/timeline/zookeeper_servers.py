@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from simpy.events import ProcessGenerator
 
-from groupsim.sim.client.zookeeper_client import ZookeeperClient
-from groupsim.sim.cluster.group_protocols import ZOOKEEPER_ONLY
+from groupsim.sim.client.zookeeper.zookeeper_client import ZookeeperClient
+from groupsim.sim.cluster.groups.group_protocols import ZOOKEEPER_ONLY
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.model import Kill, Target
 from groupsim.sim.timeline.dispatcher import Dispatcher

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupsim.sim.catalog import spread
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.model import Scenario
 from groupsim.sim.units import MS
 from tests.oracle.measures import BROKER

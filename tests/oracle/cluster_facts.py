@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from tests.oracle.measures import SHORTEST_GAP_US
 from tests.oracle.outages import Outages

@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.model import Kill, RollingRestart, StartMembers
 from groupsim.sim.protocol.controller.partition import OFFSETS_TOPIC
 from groupsim.sim.units import MS, S

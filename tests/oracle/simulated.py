@@ -15,10 +15,10 @@ import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.client import members
+from groupsim.sim.client.coordination.lookup import Lookup
+from groupsim.sim.client.coordination.requests import Requests
 from groupsim.sim.client.incarnation import Incarnation
-from groupsim.sim.client.lookup import Lookup
 from groupsim.sim.client.rebalancing import Rebalancing
-from groupsim.sim.client.requests import Requests
 from groupsim.sim.fastpath import engine
 from groupsim.sim.fastpath.consumer_engine import ConsumerQuiescence
 from groupsim.sim.fastpath.quiescence import Quiescence

@@ -10,7 +10,7 @@ import pytest
 from groupsim.sim import Result
 from groupsim.sim.catalog import Catalog, spread
 from groupsim.sim.cluster.controller import Controller
-from groupsim.sim.cluster.coordinator import Coordinator
+from groupsim.sim.cluster.groups.coordinator import Coordinator
 from groupsim.sim.protocol.controller.sessions import BrokerSessions
 from tests.oracle.broker_instants import BrokerInstants
 from tests.oracle.measures import SHORTEST_GAP_US

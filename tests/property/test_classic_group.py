@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from groupsim.sim.cluster.log import GroupLog
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.shard.log import GroupLog
+from groupsim.sim.cluster.shard.watermark import Watermark
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.books.coverage import Coverage
+from groupsim.sim.books.producing.coverage import Coverage
 
 pytestmark = pytest.mark.property
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.model import Kill, Restart, Scenario
 from groupsim.sim.output import tables
 from groupsim.sim.output.lag_figures import LagFigures, figures_of

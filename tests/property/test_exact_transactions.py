@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from groupsim.sim import Result
 from groupsim.sim.books.record import ENDED_BY
-from groupsim.sim.client.producer_requests import ProducerRequests
+from groupsim.sim.client.producing.producer_requests import ProducerRequests
 from groupsim.sim.model import CrashAt, Entry, Kill, Restart, Scenario, StartMembers
 from groupsim.sim.protocol.messages import Api
 from groupsim.sim.units import MS, S

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.books import output_history
-from groupsim.sim.books.output_history import OutputHistory
-from groupsim.sim.cluster.transaction_shard import TransactionShard
+from groupsim.sim.books.producing import output_history
+from groupsim.sim.books.producing.output_history import OutputHistory
+from groupsim.sim.cluster.transactions.transaction_shard import TransactionShard
 from groupsim.sim.config import CoordinatorConfig, Timing, TransactionConfig
 from groupsim.sim.fastpath.transactions import ahead, telling
 from groupsim.sim.model import (

@@ -17,9 +17,9 @@ import pytest
 from numpy.typing import NDArray
 
 from groupsim.sim import simulate
-from groupsim.sim.books.exact_ledger import ExactLedger
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.config import Timing
 from groupsim.sim.model import GcPause, Kill, Rate, Restart, Scenario, Topic
 from groupsim.sim.output import tables

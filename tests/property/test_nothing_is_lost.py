@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.consumer.group import ConsumerGroup

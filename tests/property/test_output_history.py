@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.books import output_history
-from groupsim.sim.books.output_history import MARKER, NOTHING_WRITTEN, OutputFigures, OutputHistory
+from groupsim.sim.books.producing import output_history
+from groupsim.sim.books.producing.output_history import MARKER, NOTHING_WRITTEN, OutputFigures, OutputHistory
 from groupsim.sim.protocol.producer.batches import RecordBatch
 from groupsim.sim.protocol.producer.log import PartitionLog
 from groupsim.sim.protocol.transactions.messages import TV2, WriteTxnMarkers

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, next_beat
-from groupsim.sim.client.pace import Load, Pace
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import Batch
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, first_wake, next_beat
+from groupsim.sim.client.polling.pace import Load, Pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.settling import Batch
 from groupsim.sim.fastpath.transactions.beats import Pass, beat_in_pass, beat_on_time
 from groupsim.sim.fastpath.transactions.columns import Members, Standing
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from groupsim.sim import Result
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.coordinator import partition_for
-from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
+from groupsim.sim.cluster.groups.coordinator import partition_for
+from groupsim.sim.cluster.topics.output_log import OutputLog, WrittenBatch
 from groupsim.sim.config import BrokerConfig, ClientConfig, TransactionConfig
 from groupsim.sim.model import Broker, ElectLeaders, Entry, Kill, Scenario, StartMembers, Target
 from groupsim.sim.protocol.transactions.messages import TV1, TV2

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.cluster.controller import Controller
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario
 from groupsim.sim.protocol.interface import Batch, Reply

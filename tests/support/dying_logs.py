@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from groupsim.sim import Result
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.model import Broker, Distribution, Entry, Kill, Processing, Scenario, StartMembers, Target
 from groupsim.sim.units import FOREVER, S

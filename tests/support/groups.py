@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from groupsim.sim.cluster.log import GroupLog
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.shard.log import GroupLog
+from groupsim.sim.cluster.shard.watermark import Watermark
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.protocol.classic.group import ClassicGroup, GroupRequest
 from groupsim.sim.protocol.classic.states import GroupState

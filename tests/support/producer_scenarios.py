@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.data_logs import DataLogs
+from groupsim.sim.cluster.topics.data_logs import DataLogs
 from groupsim.sim.config import BrokerConfig, CoordinatorConfig, ProducerConfig
 from groupsim.sim.model import (
     Broker,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupsim.sim.client.pace import Pace
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
-from groupsim.sim.client.settling import Settling
+from groupsim.sim.client.polling.pace import Pace
+from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.polling.settling import Settling
 from groupsim.sim.units import FOREVER
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.client.zookeeper_session import ZookeeperSession
+from groupsim.sim.client.zookeeper.zookeeper_session import ZookeeperSession
 from groupsim.sim.cluster.zookeeper import Zookeeper
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Scenario

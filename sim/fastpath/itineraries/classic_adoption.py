@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.pace import Load
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.polling.pace import Load
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, DeferredMembers
 from groupsim.sim.fastpath.heartbeats import waiting_since

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import PRESENT, DeferredMembers
 from groupsim.sim.fastpath.eligibility import is_parked

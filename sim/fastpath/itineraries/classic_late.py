@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.books.offsets.services import Slots
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.itineraries.classic_late_sync import answer_syncs, plan_syncs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.fastpath.deferred import PRESENT
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_late_sync import answer_syncs, plan_syncs

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.bulk_consumption import end_consumption
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.books.record import REVOKED
-from groupsim.sim.books.services import Slots
-from groupsim.sim.client.parked_fetch import Chains, by_connection, gathering
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.fetching.parked_fetch import Chains, by_connection, gathering
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.busy_members import BusyMembers
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.commit_rows import CommitRows, CommitsOfIntervals, CommitsOfPolls

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.bulk_consumption import begin_consumption
-from groupsim.sim.books.production import Offsets
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.data_connections import Trips, first_fetch
-from groupsim.sim.client.heartbeat_thread import after_wait
-from groupsim.sim.client.offset_reset import where_to_begin
-from groupsim.sim.client.pace import Load
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.fetching.data_connections import Trips, first_fetch
+from groupsim.sim.client.fetching.offset_reset import where_to_begin
+from groupsim.sim.client.polling.heartbeat_thread import after_wait
+from groupsim.sim.client.polling.pace import Load
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase, sessions_last

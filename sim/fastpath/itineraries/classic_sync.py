@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.services import Slots
+from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.fastpath.columns import Column
 from groupsim.sim.fastpath.deferred import REJOINED

@@ -11,9 +11,9 @@ from bisect import bisect_left
 
 import numpy as np
 
-from groupsim.sim.client.pace import per_batch_us
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.client.polling.pace import per_batch_us
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath.transactions.columns import Column
 from groupsim.sim.fastpath.transactions.gathering import beats_on_time
 from groupsim.sim.randomness import longest

@@ -1,4 +1,4 @@
-"""Heartbeats of a thread whose application goes from one transaction to the next (`sim.client.heartbeat_thread`).
+"""Heartbeats of a thread whose application goes on from transaction to transaction (`polling.heartbeat_thread`).
 
 Between two commits the application goes through passes of its poll loop: it waits inside poll(), and processes what
 that returns, if there is any. Then it is away until its commit is answered. One heartbeat at most is sent in each.

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.foretold import Foretold
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.books.output_history import MARKER
+from groupsim.sim.books.offsets.foretold import Foretold
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.books.offsets.ledger import Ledger
+from groupsim.sim.books.producing.output_history import MARKER
 from groupsim.sim.fastpath.transactions.ahead import Told
 from groupsim.sim.fastpath.transactions.columns import Column, Rows
 from groupsim.sim.protocol.messages import Api, Error
@@ -21,7 +21,7 @@ _BY_REQUEST = (Api.PRODUCE, Api.PRODUCE, Api.TXN_OFFSET_COMMIT, Api.END_TXN)
 
 
 class Writes(NamedTuple):
-    """Batches and markers, as `sim.cluster.output_partitions.OutputPartitions.pass_over` takes them. Shapes (n,)."""
+    """Batches and markers, as `OutputPartitions.pass_over` takes them (`sim.cluster.topics`). Shapes (n,)."""
 
     numbers: Column
     time: Column

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.shard.watermark import Watermark
 from groupsim.sim.fastpath.transactions.columns import Column
 from groupsim.sim.kernel.network import Waits
 from groupsim.sim.model import Distribution

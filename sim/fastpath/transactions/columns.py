@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.client.pace import Pace
-from groupsim.sim.client.settling import Batch
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
+from groupsim.sim.client.polling.pace import Pace
+from groupsim.sim.client.polling.settling import Batch
 from groupsim.sim.model import Distribution
 
 Column = NDArray[np.int64]
@@ -123,7 +123,7 @@ class Standing(Columns):
     batches : int64 array
         Number of the next batch, where each costs what is drawn for it.
     refers : bool array
-        Whether the last pass has submitted an event (`sim.client.poll_events`).
+        Whether the last pass has submitted an event (`sim.client.polling.poll_events`).
     other, beats : int64 array
         Numbers of the next request of the transaction, and of the next heartbeat.
     beat_due_us : int64 array

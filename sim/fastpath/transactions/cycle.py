@@ -1,8 +1,9 @@
 """One transaction of each of many members: from the commit before it to its own.
 
-Times follow from latencies by number, as of requests that are sent one by one (`sim.client.transaction_loop`,
-`sim.cluster.transactions`): a pass through the poll loop whose first record is sent as soon as it is processed, the
-rest of the batch, its offsets, EndTxn; then markers are written, and the coordinator notes that it is complete.
+Times follow from latencies by number, as of requests that are sent one by one
+(`sim.client.producing.transaction_loop`, `sim.cluster.transactions.transactions`): a pass through the poll loop whose
+first record is sent as soon as it is processed, the rest of the batch, its offsets, EndTxn; then markers are written,
+and the coordinator notes that it is complete.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.fastpath.transactions.beats import Beats, Pass, beat_in_pass, beat_on_time, beat_while_away
 from groupsim.sim.fastpath.transactions.chain import Chain, Surface
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Standing

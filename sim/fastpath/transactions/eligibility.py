@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from groupsim.sim.catalog import Catalog
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.fastpath.consumer_engine import ConsumerEngine
 from groupsim.sim.fastpath.engine import Engine
 from groupsim.sim.fastpath.transactions.parking import Parking

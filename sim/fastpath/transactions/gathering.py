@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from groupsim.sim.books.group_books import GroupBooks
-from groupsim.sim.books.production import Offsets
+from groupsim.sim.books.offsets.production import Offsets
 from groupsim.sim.client.client import Client
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.client.pace import Load, Pace
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
+from groupsim.sim.client.polling.pace import Load, Pace
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.fastpath.transactions.chain import Surface
 from groupsim.sim.fastpath.transactions.columns import Costs, Held, Members, Standing, paces
 from groupsim.sim.protocol.classic.member import ClassicMember

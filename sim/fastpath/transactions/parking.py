@@ -9,9 +9,9 @@ import numpy as np
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.fastpath.transactions.absences import missed_us
 from groupsim.sim.fastpath.transactions.gathering import Parked, beats_on_time, completion_us, is_like
 from groupsim.sim.fastpath.transactions.telling import Telling

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groupsim.sim.client.drawn_schedule import busy_us
-from groupsim.sim.client.pace import Load
-from groupsim.sim.client.poll_events import are_found
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import busy_us
+from groupsim.sim.client.polling.pace import Load
+from groupsim.sim.client.polling.poll_events import are_found
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.transactions.beats import Pass
 from groupsim.sim.fastpath.transactions.columns import Column, Held, Members, Standing
 from groupsim.sim.randomness import draws

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.client.pace import Load
-from groupsim.sim.client.poll_schedule import NOT_INSIDE
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.polling.pace import Load
+from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Done, Told
 from groupsim.sim.protocol.producer.batches import Origin
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from groupsim.sim.client.transactional_client import TransactionalClient
-from groupsim.sim.cluster.group_host import GroupHost
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.producing.transactional_client import TransactionalClient
+from groupsim.sim.cluster.groups.group_host import GroupHost
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.fastpath.transactions.ahead import Ahead, Done, Told
 from groupsim.sim.fastpath.transactions.books import Foretelling, tell_requests, tell_services, writes
 from groupsim.sim.fastpath.transactions.columns import Column

@@ -1,4 +1,4 @@
-"""What assignors are charged (`sim.cluster.assignor_costs`), beside what was measured: the table of decision 0006.
+"""What assignors are charged (`sim.cluster.groups.assignor_costs`), beside measurements: the table of decision 0006.
 
 An error is the factor between model and measurement, whichever is larger.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from groupsim.scenarios import assignors as trials
-from groupsim.sim.cluster.assignor_costs import _FIXED_US, Task, coordinator_cost_us, cost_us
+from groupsim.sim.cluster.groups.assignor_costs import _FIXED_US, Task, coordinator_cost_us, cost_us
 from groupsim.sim.config import ClientFamily
 from tests.conformance.assignors.kafka_calls import RECORDINGS
 

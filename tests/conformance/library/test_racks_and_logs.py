@@ -13,7 +13,7 @@ import pytest
 
 from groupsim.scenarios import load
 from groupsim.sim import simulate
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.cluster.loading import Loading, Term
 from tests.conformance.library.runs import runs, summaries
 

@@ -1,7 +1,7 @@
 """Batches that take minutes: slow-batches.
 
 Of two polls that find records waiting, the background thread of the consumer protocol hears of one
-(``AsyncKafkaConsumer.checkInflightPoll``, Kafka 4.2 to 4.4; `sim.client.poll_events`).
+(``AsyncKafkaConsumer.checkInflightPoll``, Kafka 4.2 to 4.4; `sim.client.polling.poll_events`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.sim.cluster.assignor_costs import Task, cost_us
+from groupsim.sim.cluster.groups.assignor_costs import Task, cost_us
 from groupsim.sim.units import MS, S
 from tests.support.scenarios import LATENCY_US, TIMING
 

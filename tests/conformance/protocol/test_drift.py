@@ -11,10 +11,10 @@ from statistics import mean, median
 
 import pytest
 
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
-from groupsim.sim.client.pace import Load, pace
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, next_beat
+from groupsim.sim.client.polling.pace import Load, pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.client.lookup import Lookup
+from groupsim.sim.client.coordination.lookup import Lookup
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.model import AddPartitions, Cut, Distribution, Override, Processing, SlowHost, Start, Target
 from groupsim.sim.protocol.classic.group import ClassicGroup

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.cluster.output_log import OutputLog
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.cluster.topics.output_log import OutputLog
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.model import Entry, Group, Processing, Produces, Rate, Scenario, Topic
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import group, lasting, rows

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.cluster.append_linger import append_linger
-from groupsim.sim.cluster.waiting_time import Stream
+from groupsim.sim.cluster.shard.append_linger import append_linger
+from groupsim.sim.cluster.shard.waiting_time import Stream
 from groupsim.sim.config import ClientConfig, CoordinatorConfig, EventTimes
 from groupsim.sim.model import Distribution, Processing, Scenario
 from groupsim.sim.units import MS, S

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim.arrivals import Arrivals
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.invariants import ReadsWhatIsThere
-from groupsim.sim.client.pace import Load, pace
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.books.invariants.invariants import ReadsWhatIsThere
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.client.polling.pace import Load, pace
+from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.model import Processing
 from groupsim.sim.units import FOREVER, MS
 from tests.unit.sim.scenes import lasting

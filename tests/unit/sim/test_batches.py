@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.sim.client.batches import Batches
+from groupsim.sim.client.polling.batches import Batches
 from tests.unit.sim.test_arrivals import Jumps
 
 NOW = 100

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_wakes
-from groupsim.sim.client.pace import Pace
-from groupsim.sim.client.poll_schedule import PollSchedule
-from groupsim.sim.client.settling import Settling
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, first_wake, first_wakes
+from groupsim.sim.client.polling.pace import Pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.settling import Settling
 from groupsim.sim.fastpath.beats_of_many import send_before
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.poll_schedules import PollSchedules

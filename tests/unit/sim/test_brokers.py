@@ -12,7 +12,7 @@ import pytest
 from groupsim.sim import Result, simulate
 from groupsim.sim.catalog import Catalog, spread
 from groupsim.sim.client.client import Client
-from groupsim.sim.cluster.coordinator import while_loading
+from groupsim.sim.cluster.groups.coordinator import while_loading
 from groupsim.sim.cluster.loading import Loading, load_us
 from groupsim.sim.cluster.local_leaders import LocalLeaders, time_us
 from groupsim.sim.config import BrokerConfig, Timing

@@ -10,11 +10,11 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.books.shard_books import ShardBooks
-from groupsim.sim.client.requests import Requests
-from groupsim.sim.cluster.coordinator import partition_for
-from groupsim.sim.cluster.event_loop import EVENTS, PARKED
-from groupsim.sim.cluster.offered_load import offered_by
-from groupsim.sim.cluster.shards import Shards
+from groupsim.sim.client.coordination.requests import Requests
+from groupsim.sim.cluster.groups.coordinator import partition_for
+from groupsim.sim.cluster.groups.shards import Shards
+from groupsim.sim.cluster.shard.event_loop import EVENTS, PARKED
+from groupsim.sim.cluster.shard.offered_load import offered_by
 from groupsim.sim.config import CoordinatorConfig, EventTimes
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Entry, Override, Processing, Scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.cluster.assignment import Layout, Layouts
+from groupsim.sim.cluster.groups.assignment import Layout, Layouts
 from groupsim.sim.model import Topic
 
 

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from groupsim.sim import InvariantViolation, simulate
-from groupsim.sim.books.consumer_invariants import EpochsOrdered, MembersWithinHoldings, OneHolder, StableIsStable
-from groupsim.sim.books.invariants import CommitsWithinPositions, Watch
+from groupsim.sim.books.invariants.consumer_invariants import (
+    EpochsOrdered,
+    MembersWithinHoldings,
+    OneHolder,
+    StableIsStable,
+)
+from groupsim.sim.books.invariants.invariants import CommitsWithinPositions, Watch
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.model import Override, Scale
 from groupsim.sim.protocol.consumer.classic_members import ClassicMembers

@@ -19,9 +19,9 @@ from groupsim.assignors import (
     create_server,
 )
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.cluster.assignment import Layouts
-from groupsim.sim.cluster.assignor_costs import Task, coordinator_cost_us
-from groupsim.sim.cluster.target_assignors import CoordinatorAssignor, target_assignors
+from groupsim.sim.cluster.groups.assignment import Layouts
+from groupsim.sim.cluster.groups.assignor_costs import Task, coordinator_cost_us
+from groupsim.sim.cluster.groups.target_assignors import CoordinatorAssignor, target_assignors
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.model import Broker, Cluster, Group, Members, Scenario, Subscription, Topic
 from groupsim.sim.protocol.consumer.assigning import AssignorInput
@@ -152,7 +152,7 @@ def test_the_time_is_that_of_the_task(
         return coordinator_cost_us(name, asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("groupsim.sim.cluster.target_assignors.coordinator_cost_us", noted)
+        patch.setattr("groupsim.sim.cluster.groups.target_assignors.coordinator_cost_us", noted)
         _assignor("uniform", _partitions("abc"))(_group(members, targets))
     assert charged == [task]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.cluster.data_logs import DataLogs
+from groupsim.sim.cluster.topics.data_logs import DataLogs
 from groupsim.sim.config import ProducerConfig
 from groupsim.sim.model import Distribution, ElectLeaders, Entry, Kill, Network, Producers, Scenario, StartMembers
 from groupsim.sim.units import MS, S

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.books.invariants import Watch
+from groupsim.sim.books.invariants.invariants import Watch
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.fastpath import deferred, engine
 from groupsim.sim.fastpath.catch_up import replay_keep, replay_resume
 from groupsim.sim.fastpath.columns import RoundColumns

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientBehaviour, ClientConfig
 from groupsim.sim.model import (
     AddPartitions,

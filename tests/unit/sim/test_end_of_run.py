@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.client.metadata import Metadata
+from groupsim.sim.client.fetching.metadata import Metadata
 from groupsim.sim.fastpath import end_of_run
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.model import Cluster, Kill, Network, Scenario

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.errors import EventBudgetExceeded
 from groupsim.sim.model import Scenario
 from tests.unit.sim.scenes import scene

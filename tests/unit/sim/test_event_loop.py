@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from groupsim.sim.books.shard_books import ShardBooks
-from groupsim.sim.cluster.event_loop import EventLoop
-from groupsim.sim.cluster.waiting_time import Stream, mean_wait_us, utilisation, waiting_time
-from groupsim.sim.cluster.worker_threads import WorkerThreads
+from groupsim.sim.cluster.shard.event_loop import EventLoop
+from groupsim.sim.cluster.shard.waiting_time import Stream, mean_wait_us, utilisation, waiting_time
+from groupsim.sim.cluster.shard.worker_threads import WorkerThreads
 from groupsim.sim.config import EventTimes
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.states import GroupState

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.cluster.follower_fetch import both, follower_fetch
+from groupsim.sim.cluster.shard.follower_fetch import both, follower_fetch
 from groupsim.sim.config import ClientConfig, Timing
 from groupsim.sim.model import Broker, Cluster, Distribution, Link, Network, Processing, Scenario
 from groupsim.sim.randomness import Draw

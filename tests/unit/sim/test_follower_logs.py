@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.books.production import Production
+from groupsim.sim.books.offsets.production import Production
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.client.follower_logs import FollowerLogs
-from groupsim.sim.client.parked_fetch import Chains
+from groupsim.sim.client.fetching.follower_logs import FollowerLogs
+from groupsim.sim.client.fetching.parked_fetch import Chains
 from groupsim.sim.model import Broker, Cluster, Distribution, Link, Network, Rate, Topic
 from groupsim.sim.units import FOREVER, MS, S
 from tests.support.scenarios import client, group, scenario

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence, first_wake, first_within, gait, next_beat
-from groupsim.sim.client.pace import Load, Pace
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, first_wake, first_within, gait, next_beat
+from groupsim.sim.client.polling.pace import Load, Pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.fastpath.heartbeats import Heartbeats
 from groupsim.sim.fastpath.trains import RecentTrain
 from groupsim.sim.model import Distribution

@@ -9,8 +9,8 @@ import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.books.shard_books import ShardBooks
-from groupsim.sim.cluster.event_loop import HELD_FROM_US, EventLoop
-from groupsim.sim.cluster.worker_threads import WorkerThreads
+from groupsim.sim.cluster.shard.event_loop import HELD_FROM_US, EventLoop
+from groupsim.sim.cluster.shard.worker_threads import WorkerThreads
 from groupsim.sim.config import ClientConfig, EventTimes
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Entry, Group, Members, Processing, Scale, Scenario, Subscription, Target, Topic
@@ -32,7 +32,7 @@ NOISY = Group(
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Assignors of the coordinator take `RUN_US`."""
-    monkeypatch.setattr("groupsim.sim.cluster.target_assignors.coordinator_cost_us", lambda *_: RUN_US)
+    monkeypatch.setattr("groupsim.sim.cluster.groups.target_assignors.coordinator_cost_us", lambda *_: RUN_US)
 
 
 def neighbours(consumer: ClientConfig, *timeline: Entry, jitter: bool = False, **changes: Any) -> Scenario:

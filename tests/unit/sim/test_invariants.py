@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import simulate
-from groupsim.sim.books.invariants import GenerationsGrow, OneOwner, Watch
+from groupsim.sim.books.invariants.invariants import GenerationsGrow, OneOwner, Watch
 from groupsim.sim.units import S
 from tests.unit.sim.scenes import group, scene
 

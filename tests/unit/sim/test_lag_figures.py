@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic
 from groupsim.sim.output import lag_curve, lag_figures, lag_peaks, stretch_reader, stretches

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.sim.client.leader_search import LeaderSearch
+from groupsim.sim.client.fetching.leader_search import LeaderSearch
 from groupsim.sim.units import FOREVER
 
 UP, DOWN, SERVICE, RETRY = 10, 20, 5, 100

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupsim.sim.books.holding import Holding
-from groupsim.sim.books.lag_samples import LagSamples
-from groupsim.sim.books.ledger import Ledger
-from groupsim.sim.books.levels import Levels
+from groupsim.sim.books.offsets.holding import Holding
+from groupsim.sim.books.offsets.lag_samples import LagSamples
+from groupsim.sim.books.offsets.ledger import Ledger
+from groupsim.sim.books.offsets.levels import Levels
 from groupsim.sim.books.record import Rows as LagRows
 from groupsim.sim.catalog import Catalog, Partitions
 from groupsim.sim.model import Rate, Topic

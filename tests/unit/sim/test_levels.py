@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupsim.sim.books import levels
-from groupsim.sim.books.levels import Levels
+from groupsim.sim.books.offsets import levels
+from groupsim.sim.books.offsets.levels import Levels
 
 LENGTHS = np.array([4, 1, 3, 5])
 SERVICES = np.arange(4)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.sim.cluster.coordinator import Coordinator, partition_for
+from groupsim.sim.cluster.groups.coordinator import Coordinator, partition_for
 from groupsim.sim.cluster.loading import load_us
-from groupsim.sim.cluster.log_bytes import log_bytes
+from groupsim.sim.cluster.shard.log_bytes import log_bytes
 from groupsim.sim.config import BrokerConfig, ClientConfig
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.model import Close, GcPause, Kill, Processing, Reassign, Restart, Scenario, Target

@@ -10,7 +10,7 @@ import pytest
 
 from groupsim.sim import Result, simulate
 from groupsim.sim.catalog import Announcement, Catalog
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.cluster.loading import Loading
 from groupsim.sim.config import BrokerConfig, ClientBehaviour
 from groupsim.sim.model import Close, Distribution, Kill, Restart, Scenario, Target, Topic, Verb
@@ -211,7 +211,7 @@ def test_refusals_that_are_worked_out_together_are_those_of_one_after_the_other(
     assert resumed(simulate(made), 12).keys() == led(12)
     found = []
     for together in (0, 3, 256):
-        monkeypatch.setattr("groupsim.sim.client.leader_search._MOST_AT_ONCE", together)
+        monkeypatch.setattr("groupsim.sim.client.fetching.leader_search._MOST_AT_ONCE", together)
         found.append(simulate(made).manifest["digests"])
     assert found[0] == found[1] == found[2]
 

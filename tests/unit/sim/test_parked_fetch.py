@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.sim import simulate
-from groupsim.sim.books.production import Production
+from groupsim.sim.books.offsets.production import Production
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.client.parked_fetch import Chains, by_connection, gathering
+from groupsim.sim.client.fetching.parked_fetch import Chains, by_connection, gathering
 from groupsim.sim.model import Broker, Rate, Scale, Scenario, Target, Topic
 from groupsim.sim.units import MS, S
 from tests.support.fidelity import differences

@@ -10,10 +10,10 @@ import pytest
 
 from groupsim.assignors import Assignment, Assignor, AssignorError, GroupSnapshot
 from groupsim.sim import Result, simulate
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence, next_beat
-from groupsim.sim.client.pace import Load, Pace
-from groupsim.sim.client.poll_schedule import PollSchedule
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence, next_beat
+from groupsim.sim.client.polling.pace import Load, Pace
+from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.errors import CannotBeginAged
 from groupsim.sim.model import (
     ZERO,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.pace import Load, Pace, pace
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
-from groupsim.sim.client.settling import Settling
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.pace import Load, Pace, pace
+from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.polling.settling import Settling
 from groupsim.sim.model import ZERO, Distribution, Processing
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import MS, S

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.sim.books.record_reader import Appetite, RecordReader
+from groupsim.sim.books.offsets.record_reader import Appetite, RecordReader
 from groupsim.sim.units import MS, S
 
 EACH_US = 10 * MS

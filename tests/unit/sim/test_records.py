@@ -10,7 +10,7 @@ import pytest
 
 from groupsim.sim import RecordBudgetExceeded, Result
 from groupsim.sim.books import group_books
-from groupsim.sim.books.exact_ledger import ExactLedger
+from groupsim.sim.books.offsets.exact_ledger import ExactLedger
 from groupsim.sim.model import Distribution, GcPause, Group, Kill, Processing, Rate, Slow, Stuck, Topic
 from groupsim.sim.units import MS, S
 from tests.support.histories import duplicates, history, lost_writes, nonmonotonic_polls, poll_skips, unseen

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.books.ledger import Ledger
+from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.config import BrokerConfig
 from groupsim.sim.model import Close, Processing, Scenario, Target
 from groupsim.sim.protocol.commit_errors import RETRIABLE

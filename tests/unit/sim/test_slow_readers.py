@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.books.whole_records import equal_shares
+from groupsim.sim.books.offsets.whole_records import equal_shares
 from groupsim.sim.distributions import Distribution
 from groupsim.sim.model import Entry, GcPause, Kill, Processing, Produces, Scenario, Stuck, Topic
 from groupsim.sim.units import MS, S

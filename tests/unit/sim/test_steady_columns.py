@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.sim.client.drawn_schedule import DrawnPollSchedule
-from groupsim.sim.client.heartbeat_thread import Cadence
-from groupsim.sim.client.pace import Load, Pace, catching_up, pace
-from groupsim.sim.client.poll_schedule import NOT_INSIDE, PollSchedule
-from groupsim.sim.client.settling import Settling
+from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
+from groupsim.sim.client.polling.heartbeat_thread import Cadence
+from groupsim.sim.client.polling.pace import Load, Pace, catching_up, pace
+from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE, PollSchedule
+from groupsim.sim.client.polling.settling import Settling
 from groupsim.sim.config import Timing
 from groupsim.sim.fastpath.commit_rows import CommitsOfIntervals
 from groupsim.sim.fastpath.flights import Requests, fly

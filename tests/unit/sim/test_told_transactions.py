@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.books import output_history
+from groupsim.sim.books.producing import output_history
 from groupsim.sim.fastpath.transactions import ahead
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.output import lag_reading

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.cluster.group_host import GroupHost
+from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig, EventTimes, Timing
 from groupsim.sim.model import (
     AddPartitions,

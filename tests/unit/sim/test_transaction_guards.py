@@ -9,8 +9,8 @@ import pytest
 
 from groupsim.sim.books.consumption import Consumption
 from groupsim.sim.client.in_flight import InFlight
-from groupsim.sim.client.poll_loop import PollLoop
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.polling.poll_loop import PollLoop
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.config import CoordinatorConfig, Timing
 from groupsim.sim.model import Cluster, Kill
 from groupsim.sim.protocol.messages import Api

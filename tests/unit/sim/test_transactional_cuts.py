@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.client.producer_requests import ProducerRequests
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.client.producing.producer_requests import ProducerRequests
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cut, Kill, Scenario
 from groupsim.sim.protocol.messages import Api

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.cluster.coordinator_requests import CoordinatorRequests
+from groupsim.sim.cluster.transactions.coordinator_requests import CoordinatorRequests
 from groupsim.sim.config import BrokerConfig, TransactionConfig
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import CrashAt, Cut, Entry, Kill, Scenario

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from groupsim.sim.books.output_history import OutputHistory
-from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
-from groupsim.sim.client.transaction_loop import TransactionLoop
-from groupsim.sim.cluster.coordinator import partition_for
-from groupsim.sim.cluster.output_log import OutputLog
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.books.producing.output_history import OutputHistory
+from groupsim.sim.books.producing.transactions import ProducerLife, TransactionBooks
+from groupsim.sim.client.producing.transaction_loop import TransactionLoop
+from groupsim.sim.cluster.groups.coordinator import partition_for
+from groupsim.sim.cluster.topics.output_log import OutputLog
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.config import TransactionConfig
 from groupsim.sim.model import CrashAt, Cut, Kill, Restart, Scenario, Target
 from groupsim.sim.protocol.messages import Api, Error

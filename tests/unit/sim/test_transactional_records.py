@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from groupsim.sim import Result
-from groupsim.sim.client.transaction_loop import TransactionLoop
+from groupsim.sim.client.producing.transaction_loop import TransactionLoop
 from groupsim.sim.model import CrashAt, Entry, Kill, Rate, Stuck
 from groupsim.sim.units import MS, S
 from tests.unit.sim.chained_scenes import COMMITTED, chain, reader

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groupsim.sim.books.transactions import Output, ProducerLife, TransactionBooks
-from groupsim.sim.cluster.coordinator import Coordinator
-from groupsim.sim.cluster.log import GroupLog
-from groupsim.sim.cluster.transaction_markers import TransactionMarkers
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.books.producing.transactions import Output, ProducerLife, TransactionBooks
+from groupsim.sim.cluster.groups.coordinator import Coordinator
+from groupsim.sim.cluster.shard.log import GroupLog
+from groupsim.sim.cluster.shard.watermark import Watermark
+from groupsim.sim.cluster.transactions.transaction_markers import TransactionMarkers
 from groupsim.sim.config import BrokerConfig, TransactionConfig
 from groupsim.sim.model import ElectLeaders, Entry, Kill, Scenario, StartMembers
 from groupsim.sim.protocol.offsets.records import CommittedOffsets

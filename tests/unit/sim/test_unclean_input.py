@@ -10,8 +10,8 @@ import pytest
 
 from groupsim.sim.books.truncation import Truncation
 from groupsim.sim.catalog import Catalog, Partitions
-from groupsim.sim.client.transaction_input import TransactionInput
-from groupsim.sim.client.transaction_output import TransactionOutput
+from groupsim.sim.client.producing.transaction_input import TransactionInput
+from groupsim.sim.client.producing.transaction_output import TransactionOutput
 from groupsim.sim.model import Entry, Kill, Scenario, Slow, StartMembers
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.protocol.offsets.records import CommittedOffsets

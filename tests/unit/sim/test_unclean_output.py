@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from groupsim.sim.books.output_history import OutputHistory
-from groupsim.sim.books.transactions import ProducerLife, TransactionBooks
-from groupsim.sim.cluster.output_log import OutputLog
-from groupsim.sim.cluster.output_partitions import OutputPartitions
+from groupsim.sim.books.producing.output_history import OutputHistory
+from groupsim.sim.books.producing.transactions import ProducerLife, TransactionBooks
+from groupsim.sim.cluster.topics.output_log import OutputLog
+from groupsim.sim.cluster.topics.output_partitions import OutputPartitions
 from groupsim.sim.model import ElectLeaders, Scenario
 from groupsim.sim.protocol.messages import Api, Error
 from groupsim.sim.protocol.producer.batches import Origin, Produce, RecordBatch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.books.production import Offsets
-from groupsim.sim.client.awaited_fetches import AwaitedFetches
-from groupsim.sim.client.left_behind import LeftBehind
+from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.client.fetching.awaited_fetches import AwaitedFetches
+from groupsim.sim.client.fetching.left_behind import LeftBehind
 from groupsim.sim.protocol.messages import Positions
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from groupsim.sim.cluster.watermark import Watermark
+from groupsim.sim.cluster.shard.watermark import Watermark
 from groupsim.sim.kernel.network import FollowerWait, Path, round_trips
 from groupsim.sim.model import Distribution, Network
 from groupsim.sim.randomness import Draw, Streams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from groupsim.sim.books.whole_records import whole_records
+from groupsim.sim.books.offsets.whole_records import whole_records
 
 
 def test_those_that_lack_least_get_one_more_as_many_as_the_fractions_make() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from groupsim.sim import simulate
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.config import BrokerConfig, ClientConfig, Timing
 from groupsim.sim.model import ZERO, Cut, Distribution, Entry, Kill, Link, Scenario, StartMembers
 from groupsim.sim.randomness import Streams

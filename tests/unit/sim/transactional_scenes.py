@@ -11,8 +11,8 @@ import pytest
 
 from groupsim.sim import Result
 from groupsim.sim import simulate as run
-from groupsim.sim.cluster.output_log import OutputLog, WrittenBatch
-from groupsim.sim.cluster.transactions import Transactions
+from groupsim.sim.cluster.topics.output_log import OutputLog, WrittenBatch
+from groupsim.sim.cluster.transactions.transactions import Transactions
 from groupsim.sim.config import CoordinatorConfig, ProducerConfig, Timing
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.model import ZERO, Cluster, Distribution, Entry, Network, Produces, Scenario, Topic

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupsim.sim.catalog import Catalog
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.model import Broker, Entry, Kill, Scenario, StartMembers, Target
 from groupsim.sim.units import S
 from tests.unit.sim.scenes import entry

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupsim.sim.cluster.coordinator import partition_for
+from groupsim.sim.cluster.groups.coordinator import partition_for
 from groupsim.sim.config import CoordinatorConfig
 from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.classic.group import ClassicGroup

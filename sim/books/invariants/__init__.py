@@ -1,0 +1,1 @@
+"""What must hold of any run; checked after each event when a run is watched."""

@@ -1,0 +1,1 @@
+"""What becomes of records that are made: by producers, and in transactions."""

@@ -1,0 +1,1 @@
+"""From metadata to records: leaders and replicas that are read from, positions, fetches, and the pace they allow."""

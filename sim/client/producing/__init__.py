@@ -1,0 +1,1 @@
+"""Clients that produce: producers by themselves, and consumers that produce in transactions."""

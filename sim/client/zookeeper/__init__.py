@@ -1,0 +1,1 @@
+"""Clients of groups that ZooKeeper holds together."""

@@ -1,0 +1,1 @@
+"""Group coordinators, and the groups that they host."""

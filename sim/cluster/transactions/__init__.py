@@ -1,0 +1,1 @@
+"""Coordinators of transactions: requests, their shards, and markers on their way to leaders."""
