@@ -99,7 +99,7 @@ def simulated(
             give_instants(patch, brokers)
         result = simulate(scenario, seed=seed, fidelity="message" if fails else "elided")
     stretches = list(_stretches(result, facts))
-    told = [*_actions(scenario, result), *_ends(result), *_read_twice(result)]
+    told = [*_actions(scenario, result), *_ends(result), *_read_twice(result, scenario.horizon_us)]
     told += joined(stretches) if fails else stretches
     told += _commits(clients, scenario.horizon_us)
     told += gaps(result) if fails else []
@@ -254,7 +254,6 @@ def _stretches(result: Result, facts: Sequence[Fact]) -> Iterator[Fact]:
         }  # fmt: skip
 
 
-def _read_twice(result: Result) -> Iterator[Fact]:
-    horizon_us = round(float(result.summary["horizon_s"].iloc[0]) * 1e6)
+def _read_twice(result: Result, horizon_us: int) -> Iterator[Fact]:
     twice = sum(row["records"] for row in result.tables.rows("delivery") if row["kind"] == "duplicate")
     yield {"what": "read twice", "at_us": horizon_us, "records": twice}

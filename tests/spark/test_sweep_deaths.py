@@ -22,9 +22,9 @@ ROOT = Path(__file__).parents[2]
 SWEEP = """
 scenario: kill-detection
 variants: {short: {"groups.billing.config[session.timeout.ms]": 20000}, long: {}}
-replications: 30
+replications: 20
 """
-RUNS = 60
+RUNS = 40
 
 
 @pytest.fixture(scope="module")
