@@ -22,25 +22,16 @@ _CELLS: Final = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """A transaction of each of some members.
+class Told(Cohort):
+    """A transaction of each of some members, who stood there before it.
 
     Parameters
     ----------
-    rows : intp array, shape (n,)
-        Which members, ascending.
-    members, held : of these
-    standing : Standing
-        Before it.
     cycle : Cycle
     counts : bool array, shape (n,)
         Whose is told after all.
     """
 
-    rows: Rows
-    members: Members
-    held: Held
-    standing: Standing
     cycle: Cycle
     counts: NDArray[np.bool_]
 
@@ -185,7 +176,7 @@ class Ahead:
         one = cohort.of(late)
         cycle = self._law.cycle(one.members, one.held, one.standing, one.begun)
         goes_on = cycle.is_told & (self._progress.steps[one.rows] < one.members.most)
-        self._told.append(Told(one.rows, one.members, one.held, one.standing, cycle, goes_on))
+        self._told.append(Told(one.rows, one.members, one.held, one.standing, one.begun, cycle, goes_on))
         number, is_sure = self._told_before + len(self._told), cycle.after.is_sure
         self._progress.steps[one.rows] += 1
         self._progress.end(number, one.rows[goes_on & is_sure], one.rows[goes_on & ~is_sure])
