@@ -16,7 +16,7 @@ import pytest
 
 from groupsim.scenarios.sweep.loading import Variant, load_sweep
 from groupsim.sim import Result, simulate
-from groupsim.sim.cluster.transactions.transactions import transactions
+from groupsim.sim.cluster.transactions import transactions
 from groupsim.sim.units import MS, S
 from tests.unit.sim.scenes import rows
 from tests.unit.sim.transactional_scenes import output, total
