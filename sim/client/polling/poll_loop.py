@@ -212,8 +212,8 @@ class PollLoop:
         return noticed if noticed < upcoming else FOREVER
 
     def _next_heard(self, now: int) -> int:
-        at, events = self.reaction(now), self.schedule.events if self.schedule is not None else None
-        return at if events is None or at == FOREVER else int(events.reaction(at))
+        at = self.reaction(now)
+        return int(self.schedule.heard.reaction(at)) if self.schedule is not None and at < FOREVER else at
 
     def _last_heard(self, now: int) -> int:
         at = min(now, self._stuck_since) if now < self.stuck_until else now
