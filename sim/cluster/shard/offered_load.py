@@ -53,7 +53,7 @@ def offered_by(scenario: Scenario, spec: Group, members: int, topics: Mapping[st
     for (client, processing), count in kinds.items():
         each = S / _commit_us(scenario, client, processing)
         if not _is_automatic(client, processing):
-            each = min(each, _records_per_s(spec, topics) / members)
+            each = min(each, _records_per_s(spec, topics) / max(members, 1))
         commits += count * each
     if spec.client.group_protocol == "zookeeper" or spec.subscription.assign is not None:
         beats = []

@@ -164,6 +164,14 @@ def test_what_is_offered_by_who_commits_each_batch_is_bounded_by_the_records_tha
     assert offered_by(rich, rich.groups[0], 10, {"t": rich.topics[0]}).commits.rate_per_s == pytest.approx(10 / 3e-3)
 
 
+@pytest.mark.parametrize("processing", [Processing(commit="after_batch"), Processing(commit="none")])
+def test_a_group_that_can_have_no_member_offers_nothing(processing: Processing) -> None:
+    one = scenario(group(0, client=client(enable_auto_commit=False), processing=processing), horizon_us=10 * S)
+    offered = offered_by(one, one.groups[0], 0, {"t": one.topics[0]})
+    assert offered.heartbeats.rate_per_s == offered.commits.rate_per_s == 0
+    assert simulate(one, seed=1).summary["generations"].item() == 0
+
+
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_shard_that_is_not_metered_is_busy_with_rebalances_too(protocol: str) -> None:
     """Of the end of each join phase and each assignment, or of each epoch, there is as much as of rebalances."""
