@@ -164,6 +164,14 @@ def test_moved_partitions_of_a_broadcast_group_are_null(sweep: Maker, tmp_path: 
     assert found["partitions_moved_min"].dtype == "int64"
 
 
+@pytest.mark.parametrize("values", [[None, None], [float("nan"), 7.0]], ids=["none at all", "of doubles"])
+def test_a_count_that_may_be_missing_is_read_whatever_its_nulls_made_of_it(sweep: Maker, values: list[object]) -> None:
+    summary = sweep({"all": [1.0, 2.0]}).assign(partitions_moved=values)
+    found = conform(summary, "summary")["partitions_moved"]
+    assert found.dtype == "Int64"
+    assert found.dropna().tolist() == [7] * found.notna().sum()
+
+
 def test_a_sweep_keeps_variants_that_look_like_numbers_as_text(sweep: Maker, tmp_path: Path) -> None:
     summary = sweep({"010": [1.0, 2.0], "2 at once": [3.0, 4.0]})
     found = load_summary(write_sweep(tmp_path / "sweep", summary))

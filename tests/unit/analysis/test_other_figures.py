@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -57,6 +58,15 @@ def test_each_panel_has_its_title_and_unit(sweep: Maker) -> None:
     ]
     assert row_labels(panels(figure)[1]) == []  # the rows are named once a line
     assert len(panels(compare(sweep({"a": [1.0], "b": [2.0]})))) == 8
+
+
+def test_what_stands_beside_a_panel_does_not_run_into_the_next(sweep: Maker) -> None:
+    figure = compare(sweep({"a": [4.0, 5.0], "b": [6.0, 9.0]}))
+    on_a_line = [
+        (left, right) for left, right in pairwise(panels(figure)) if left.get_position().y0 == right.get_position().y0
+    ]
+    assert len(on_a_line) >= 4
+    assert all(left.get_tightbbox().x1 < right.get_window_extent().x0 for left, right in on_a_line)
 
 
 def test_single_runs_have_open_dots_and_no_interval(sweep: Maker) -> None:
