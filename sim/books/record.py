@@ -94,6 +94,7 @@ class Life:
     ended_by: str = "horizon"
     rejoins: int = 0
     evicted: int = 0
+    """So often the coordinator has removed it by a timer, whether it still lived or not."""
     paused_us: int = 0
     rack: str = ""
     client_rack: str = ""
@@ -114,6 +115,8 @@ class GroupRecord:
     states: list[tuple[int, str, int]] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
+    latest: dict[str, Life] = field(default_factory=dict)
+    """By name, of those members that have ever lived."""
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     delivery: Counter[tuple[str, str]] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
@@ -124,6 +127,11 @@ class GroupRecord:
     zookeeper_busy: list[float] = field(default_factory=list)
     """Share of its time that each ZooKeeper server has worked, of all groups; empty without ZooKeeper."""
     events: list[tuple[int, str, str, str]] = field(default_factory=list)
+
+    def begin(self, life: Life) -> None:
+        """An incarnation of a member opens."""
+        self.lives.append(life)
+        self.latest[life.member] = life
 
     def add_delivery(self, kind: str, cause: str, records: int) -> None:
         """So many records more were read twice (``duplicate``) or never (``loss``)."""

@@ -105,7 +105,7 @@ class Incarnation(ABC):
         self.life = Life(
             consumer.name, consumer.incarnation, self.opened_us, rack=consumer.rack, client_rack=config.client_rack
         )
-        self.books.record.lives.append(self.life)
+        self.books.record.begin(self.life)
         self.books.commits_ahead |= processing.commit == "before_processing"
 
     @abstractmethod

@@ -42,6 +42,8 @@ from groupsim.sim.tables import CAUSES, TABLES
 from groupsim.sim.units import FOREVER, seconds
 
 Columns = dict[str, Any]
+_SETTLED = ("Stable", "Empty", "Dead")
+"""States in which a group has either no member or no rebalance; each protocol has names of its own for the others."""
 
 
 class Tabulator:
@@ -176,18 +178,22 @@ class Tabulator:
         }  # fmt: skip
 
     def _states(self, group: GroupBooks) -> Columns:
-        entered = group.record.states
-        ends = [*(row[0] for row in entered), self._scenario.horizon_us][1:]
-        stretches = [
-            (begin, end, state, generation)
-            for (begin, state, generation), end in zip(entered, ends, strict=True)
-            if end > begin
-        ]
+        stretches = self._stretches(group)
         return {
             "group": _name(group, len(stretches)),
             "from_us": [row[0] for row in stretches], "to_us": [row[1] for row in stretches],
             "state": [row[2] for row in stretches], "generation": [row[3] for row in stretches],
         }  # fmt: skip
+
+    def _stretches(self, group: GroupBooks) -> list[tuple[int, int, str, int]]:
+        """(from, to, state, generation) of all time, without those states that were left at once."""
+        entered = group.record.states
+        ends = [*(row[0] for row in entered), self._scenario.horizon_us][1:]
+        return [
+            (begin, end, state, generation)
+            for (begin, state, generation), end in zip(entered, ends, strict=True)
+            if end > begin
+        ]
 
     def _delivery(self, group: GroupBooks) -> Columns:
         found = sorted(group.record.delivery.items())
@@ -274,9 +280,16 @@ class Tabulator:
         return stop_the_world_us(rows, gap, clock, self._ends_us(group, clock), first_service_us)
 
     def _unstable_us(self, group: GroupBooks) -> int:
-        """Time in the window in which the group had members and was not Stable: that of its rebalances."""
+        """Time in the window in which the group had members and was not Stable.
+
+        A rebalance takes as long, but a consumer group is Reconciling without one, too, while a static member is away.
+        """
         low, high = self.measure
-        return sum(max(min(one.end_us, high) - max(one.start_us, low), 0) for one in group.record.rebalances)
+        return sum(
+            max(min(end, high) - max(begin, low), 0)
+            for begin, end, state, _ in self._stretches(group)
+            if state not in _SETTLED
+        )
 
     def _first_service_s(self, group: GroupBooks) -> float | None:
         first_us = group.first_service_us
