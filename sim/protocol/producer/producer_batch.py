@@ -50,7 +50,7 @@ class ProducerBatch:
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether its answer is outstanding."""
+        """Whether its answer is outstanding (``ProducerBatch.isInflight``)."""
         return self.sent_us >= 0
 
     @property
@@ -94,9 +94,9 @@ class SendState:
         return next((one for one in self.batches if not one.is_in_flight), None)
 
     @property
-    def flying(self) -> list[ProducerBatch]:
-        """Those in flight."""
-        return [one for one in self.batches if one.is_in_flight]
+    def has_in_flight(self) -> bool:
+        """Whether one that has a sequence has not ended: unanswered, or to be sent again (``hasInflightBatches``)."""
+        return bool(self.batches) and self.batches[0].sequence >= 0
 
 
 @dataclass(slots=True, eq=False)

@@ -136,7 +136,7 @@ class Sender:
 
     def _is_muted(self, partition: TopicPartition) -> bool:
         """Who has one request in flight at a time has one batch of a partition (``guaranteeMessageOrder``)."""
-        return self._config.max_in_flight == 1 and bool(self.partitions[partition].flying)
+        return self._config.max_in_flight == 1 and any(one.is_in_flight for one in self.partitions[partition].batches)
 
     def _request(self, node: int, batches: Sequence[ProducerBatch], now: int) -> ProducerRequest:
         self._in_flight[node] += 1
@@ -162,7 +162,7 @@ class Sender:
         if batch.sequence >= 0:
             # While something is sent again, only what comes first is.
             return batch is state.batches[0]
-        return not state.is_unresolved and all(one.epoch == self.epoch for one in state.flying)
+        return not state.is_unresolved and not (state.has_in_flight and state.batches[0].epoch != self.epoch)
 
     def _number(self, batch: ProducerBatch) -> None:
         if self._config.enable_idempotence and batch.sequence < 0:
@@ -227,7 +227,7 @@ class Sender:
 
     def _resolve(self, state: SendState) -> None:
         """``maybeResolveSequences``: once nothing is in flight, a gap that remains is closed by a new epoch."""
-        if state.is_unresolved and not state.flying:
+        if state.is_unresolved and not state.has_in_flight:
             state.is_unresolved = False
             if sequence_after(state.last_acknowledged) != state.next_sequence:
                 self._raise_epoch()

@@ -93,6 +93,23 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     assert link.arrive(following).offset == 1
 
 
+def test_nothing_begins_anew_while_a_batch_waits_to_be_sent_again() -> None:
+    """Such a one is in flight, too (``TxnPartitionEntry.hasInflightBatches``): the log may have it."""
+    link = Link()
+    (old,) = link.send(1)
+    link.wait(S)
+    (young,) = link.send(1)
+    link.arrive(old)
+    link.arrive(young)
+    link.now = 120 * S - MS
+    link.answer(old, LOST)
+    link.answer(young, LOST)
+    assert link.wait(MS) == []
+    assert link.wait(200 * MS) == [young]
+    link.answer(young, link.arrive(young))
+    assert (link.results, link.log.end) == ([Error.REQUEST_TIMED_OUT, Error.NONE], 2)
+
+
 def test_what_is_sent_again_keeps_its_sequence() -> None:
     """The first of all, too: what has one gets no other (``RecordAccumulator.drainBatchesForOneNode``)."""
     link = Link()
