@@ -103,12 +103,12 @@ class DataProducer:
     def _act(self, now: int) -> None:
         """``Sender.runOnce``: give up what is too old, send what is ready, and tell the application."""
         sender, config = self._sender, self._spec.config
-        if config.enable_idempotence and sender.producer_id == NO_PRODUCER_ID and not self._is_identifying:
-            self._is_identifying = True
-            self._env.at(now + self._round_trip(), self._key, self._identified)
         sender.on_deadline(now)
         for request in sender.drain(now):
             self._transmit(now, request)
+        if config.enable_idempotence and sender.producer_id == NO_PRODUCER_ID and not self._is_identifying:
+            self._is_identifying = True
+            self._env.at(now + self._round_trip(), self._key, self._identified)
         for one in sender.deliveries:
             self._books.told(now, self.name, one)
         sender.deliveries.clear()

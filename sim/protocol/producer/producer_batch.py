@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from groupsim.sim.protocol.messages import Error
-from groupsim.sim.protocol.transactions.messages import NO_EPOCH, TopicPartition
+from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 
 @dataclass(slots=True, eq=False)
@@ -19,7 +19,7 @@ class ProducerBatch:
         When the application sent each of its records (``ProducerRecord.timestamp``, CreateTime).
     first : int
         How many records the producer has sent to the partition before those in it.
-    sequence, epoch : int
+    sequence : int
         Given when it is sent for the first time; -1.
     attempts : int
         How often it was sent.
@@ -33,7 +33,6 @@ class ProducerBatch:
     produced_us: list[int]
     first: int = 0
     sequence: int = -1
-    epoch: int = NO_EPOCH
     attempts: int = 0
     sent_us: int = -1
     ready_us: int = 0
@@ -77,6 +76,8 @@ class SendState:
         Not acknowledged, in the order of their records.
     sent : int
         Records that the application has sent.
+    producer_id, epoch : int
+        Of all in flight; the producer may have others by now.
     next_sequence, last_acknowledged : int
     is_unresolved : bool
         A batch was given up that may be in the log.
@@ -84,6 +85,8 @@ class SendState:
 
     batches: deque[ProducerBatch] = field(default_factory=deque)
     sent: int = 0
+    producer_id: int = NO_PRODUCER_ID
+    epoch: int = NO_EPOCH
     next_sequence: int = 0
     last_acknowledged: int = -1
     is_unresolved: bool = False

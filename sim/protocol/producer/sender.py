@@ -76,12 +76,12 @@ class Sender:
         """Broker -> the partition with which its next request begins (``nodesDrainIndex``)."""
         self._expires_us = FOREVER
         """No batch is too old before."""
+        self._rewritten = set[TopicPartition]()
+        """Whose sequences begin anew with the next epoch, in flight or not (``partitionsToRewriteSequences``)."""
 
     def identify(self, producer_id: int, epoch: int) -> None:
-        """InitProducerId is answered: sequences begin anew."""
+        """InitProducerId is answered: a partition's sequences begin anew once nothing of it is in flight."""
         self.producer_id, self.epoch = producer_id, epoch
-        for state in self.partitions.values():
-            self._begin_anew(state)
 
     def send(self, now: int, partition: TopicPartition, records: int) -> None:
         """The application sends records to one partition."""
@@ -103,7 +103,8 @@ class Sender:
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def drain(self, now: int) -> list[ProducerRequest]:
-        """What is sent now (``Sender.sendProducerData``); of a batch `record_batch` is what goes over the wire."""
+        """What is sent now (``Sender.runOnce``); of a batch `record_batch` is what goes over the wire."""
+        self._raise_epoch()
         sent = []
         for node in sorted(dict.fromkeys(map(self._leader_of, self._unsent))):
             if node == NO_LEADER:
@@ -162,19 +163,27 @@ class Sender:
         if batch.sequence >= 0:
             # While something is sent again, only what comes first is.
             return batch is state.batches[0]
-        return not state.is_unresolved and not (state.has_in_flight and state.batches[0].epoch != self.epoch)
+        return not state.is_unresolved and not (state.has_in_flight and self._is_stale(state))
+
+    def _is_stale(self, state: SendState) -> bool:
+        """``hasStaleProducerIdAndEpoch``."""
+        return (state.producer_id, state.epoch) != (self.producer_id, self.epoch)
 
     def _number(self, batch: ProducerBatch) -> None:
+        """Give it a sequence, the first of all if nothing is in flight (``maybeUpdateProducerIdAndEpoch``)."""
         if self._config.enable_idempotence and batch.sequence < 0:
             state = self.partitions[batch.partition]
-            batch.sequence, batch.epoch = state.next_sequence, self.epoch
+            if self._is_stale(state):
+                self._begin_anew(state)
+            batch.sequence = state.next_sequence
             state.next_sequence = sequence_after(state.next_sequence, batch.records)
 
     def record_batch(self, batch: ProducerBatch) -> RecordBatch:
         """What goes over the wire."""
         if not self._config.enable_idempotence:
             return RecordBatch(batch.records)
-        return RecordBatch(batch.records, self.producer_id, batch.epoch, batch.sequence)
+        state = self.partitions[batch.partition]
+        return RecordBatch(batch.records, state.producer_id, state.epoch, batch.sequence)
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
@@ -186,13 +195,13 @@ class Sender:
             state = self.partitions[batch.partition]
             if batch in state.batches:
                 self._complete(now, state, batch, response)
-            self._resolve(state)
+            self._resolve(batch.partition, state)
 
     def _complete(self, now: int, state: SendState, batch: ProducerBatch, response: ProduceResponse) -> None:
         error = response.error
         if error is Error.NONE:
             state.batches.remove(batch)
-            if batch.epoch == self.epoch and batch.sequence >= 0:
+            if batch.sequence >= 0:
                 last = sequence_after(batch.sequence, batch.records - 1)
                 state.last_acknowledged = max(last, state.last_acknowledged)
             self.deliveries.append(Delivery(batch, error, response.offset))
@@ -213,9 +222,9 @@ class Sender:
             return False
         if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return error in RETRIABLE
-        if batch.sequence == sequence_after(state.last_acknowledged) and batch.epoch == self.epoch:
+        if batch.sequence == sequence_after(state.last_acknowledged):
             # Nothing is missing on this side, so the log has lost something: sequences begin anew.
-            self._raise_epoch()
+            self._rewritten.add(batch.partition)
         return True
 
     def _give_up(self, state: SendState, batch: ProducerBatch, error: Error) -> None:
@@ -225,28 +234,35 @@ class Sender:
             state.is_unresolved = True
         self.deliveries.append(Delivery(batch, error))
 
-    def _resolve(self, state: SendState) -> None:
+    def _resolve(self, partition: TopicPartition, state: SendState) -> None:
         """``maybeResolveSequences``: once nothing is in flight, a gap that remains is closed by a new epoch."""
         if state.is_unresolved and not state.has_in_flight:
             state.is_unresolved = False
             if sequence_after(state.last_acknowledged) != state.next_sequence:
-                self._raise_epoch()
+                self._rewritten.add(partition)
 
     def _raise_epoch(self) -> None:
-        """``bumpIdempotentProducerEpoch``: locally; when epochs are used up, InitProducerId is asked anew."""
+        """``bumpIdempotentProducerEpoch``: locally; when epochs are used up, InitProducerId is asked anew.
+
+        What other partitions have in flight keeps the old one, by which their logs know it.
+        """
+        if not self._rewritten:
+            return
         if self.epoch >= LAST_EPOCH:
             self.producer_id, self.epoch = NO_PRODUCER_ID, NO_EPOCH
-            return
-        self.epoch += 1
-        for state in self.partitions.values():
-            self._begin_anew(state)
+        else:
+            self.epoch += 1
+        for partition in self._rewritten:
+            self._begin_anew(self.partitions[partition])
+        self._rewritten.clear()
 
     def _begin_anew(self, state: SendState) -> None:
         """Sequences of a partition from 0; what is sent again gets new ones (``startSequencesAtBeginning``)."""
+        state.producer_id, state.epoch = self.producer_id, self.epoch
         state.next_sequence, state.last_acknowledged = 0, -1
         for batch in state.batches:
             if batch.sequence >= 0:
-                batch.sequence, batch.epoch = state.next_sequence, self.epoch
+                batch.sequence = state.next_sequence
                 state.next_sequence = sequence_after(state.next_sequence, batch.records)
 
     # --- time ---------------------------------------------------------------------------------------------------------
@@ -267,6 +283,6 @@ class Sender:
             for batch in [one for one in state.batches if now - one.created_us >= timeout_us]:
                 batch.sent_us = -1
                 self._give_up(state, batch, Error.REQUEST_TIMED_OUT)
-            self._resolve(state)
+            self._resolve(partition, state)
             oldest_us = min(oldest_us, *(one.created_us for one in state.batches), FOREVER)
         self._expires_us = min(oldest_us + timeout_us, FOREVER)

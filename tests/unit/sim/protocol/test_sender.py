@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -163,15 +164,49 @@ def test_sequences_wrap() -> None:
     assert [sequence_after(last - 1), sequence_after(last), sequence_after(last - 3, 10)] == [last, 0, 6]
 
 
-def test_a_new_identity_begins_sequences_anew_for_all_that_is_sent_again() -> None:
-    """``TransactionManager.startSequencesAtBeginning``."""
+def wire(sender: Sender, requests: Sequence[ProducerRequest]) -> list[tuple[int, int, int]]:
+    """Producer id, epoch and sequence of each batch, as it is sent."""
+    sent = (sender.record_batch(batch) for request in requests for batch in request.batches)
+    return [(one.producer_id, one.epoch, one.first_sequence) for one in sent]
+
+
+def test_a_new_identity_is_that_of_a_partition_once_nothing_is_in_flight() -> None:
+    """``TransactionManager.maybeUpdateProducerIdAndEpoch``."""
     link = Link()
-    zero, one, two = link.send(3)
+    zero, one = link.send(2)
     link.answer(zero, link.arrive(zero))
     link.sender.identify(8, 0)
-    (three,) = link.send(1)
-    requests = [link.sender.record_batch(batch) for batch in (one, two, three)]
-    assert [(request.producer_id, request.first_sequence) for request in requests] == [(8, 0), (8, 1), (8, 2)]
+    assert link.send(1) == []
+    assert link.arrive(one) == ProduceResponse(Error.NONE, 1)
+    link.answer(one, LOST)
+    assert link.wait(200 * MS) == [one]
+    link.answer(one, link.arrive(one))
+    assert (wire(link.sender, link.sender.drain(link.now)), link.log.end) == ([(8, 0, 0)], 2)
+
+
+def test_other_partitions_keep_their_epoch_until_what_is_in_flight_has_ended() -> None:
+    """Their logs know it by that (``partitionsToRewriteSequences``, ``hasStaleProducerIdAndEpoch``)."""
+    sender = sender_of_many()
+    for number in (0, 1):
+        sender.send(0, ("t", number), 1)
+    lost_by_log, beside = sender.drain(0)
+    sender.on_response(0, lost_by_log, [ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER)])
+    sender.on_response(0, beside, [LOST])
+    sender.send(0, ("t", 1), 1)
+    again = sender.drain(200 * MS)
+    assert wire(sender, again) == [(7, 1, 0), (7, 0, 0)]
+    sender.on_response(200 * MS, again[1], [ProduceResponse(Error.NONE)])
+    assert wire(sender, sender.drain(200 * MS)) == [(7, 1, 0)]
+
+
+def test_partitions_that_lack_something_at_once_need_one_epoch() -> None:
+    """``bumpIdempotentEpochAndResetIdIfNeeded`` comes once, after all answers."""
+    sender = sender_of_many()
+    for number in (0, 2):
+        sender.send(0, ("t", number), 1)
+    (both,) = sender.drain(0)
+    sender.on_response(0, both, [ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER)] * 2)
+    assert wire(sender, sender.drain(200 * MS)) == [(7, 1, 0)] * 2
 
 
 @pytest.mark.parametrize(("config", "order"), [(PLAIN, [1, 0, 0]), (CONFIG, [0, 1])])
