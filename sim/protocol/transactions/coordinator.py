@@ -197,7 +197,7 @@ class TransactionCoordinator:
     def _check_producer(self, one: Transaction | None, request: AddPartitionsToTxn) -> Error:
         if one is None:
             return Error.INVALID_PRODUCER_ID_MAPPING
-        if one.pending is not None:
+        if one.pending is not None and not request.verify_only:
             return Error.CONCURRENT_TRANSACTIONS
         if one.metadata.producer_id != request.producer_id:
             return Error.INVALID_PRODUCER_ID_MAPPING

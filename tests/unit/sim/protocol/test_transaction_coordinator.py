@@ -69,6 +69,15 @@ def test_who_verifies_is_told_what_is_not_in_the_transaction() -> None:
     assert answers == [Error.NONE, Error.TRANSACTION_ABORTABLE]
 
 
+def test_who_verifies_hears_what_is_logged_whatever_is_being_logged() -> None:
+    """``handleVerifyPartitionsInTransaction``: the append itself is checked once more."""
+    scene, producer_id = open_transaction()
+    scene.is_slow = True
+    assert scene.ask(AddPartitionsToTxn("X", producer_id, 0, (T1,))) is None
+    answers = [scene.ask(AddPartitionsToTxn("X", producer_id, 0, (one,), verify_only=True)).error for one in (T0, T1)]
+    assert answers == [Error.NONE, Error.TRANSACTION_ABORTABLE]
+
+
 def test_a_producer_goes_on_after_an_error_with_the_next_epoch_and_may_ask_twice() -> None:
     """KIP-360: ``TransactionMetadata.prepareIncrementProducerEpoch``."""
     scene = TransactionScene()
