@@ -169,7 +169,7 @@ class TransactionCoordinator:
         """Abort an open transaction under a higher epoch."""
         one = self.transactions[name]
         before = one.metadata
-        target = before.fenced(now)
+        target = before.fenced(now, self._next_id(before, before.version))
         if one.has_failed_fence:
             target = replace(target, epoch=before.epoch)
         elif before.version < TV2:
@@ -219,12 +219,15 @@ class TransactionCoordinator:
             return _reply(waiter, ProducerIdentity(error, current.producer_id, current.epoch))
         if error is not None:
             return _reply(waiter, ProducerIdentity(error))
-        rotates = request.version >= TV2 and current.is_exhausted
         target = current.ended(
             now, is_committed=request.is_committed, version=request.version,
-            next_producer_id=self._new_producer_id() if rotates else NO_PRODUCER_ID,
+            next_producer_id=self._next_id(current, request.version),
         )  # fmt: skip
         return self._log(Transition(request.transactional_id, target, waiter, request))
+
+    def _next_id(self, current: TransactionMetadata, version: int) -> int:
+        """Another producer id if an ending under TV2 uses up the epochs of this one, by a fence, too."""
+        return self._new_producer_id() if version >= TV2 and current.is_exhausted else NO_PRODUCER_ID
 
     def _send_markers(self, now: int, name: str) -> Decision:
         """``addTxnMarkersToSend``; a transaction without partitions is complete at once."""

@@ -118,14 +118,15 @@ class TransactionMetadata:
             state, next_producer_id=next_producer_id, start_us=start, update_us=now, version=version, **bumped
         )
 
-    def fenced(self, now: int) -> TransactionMetadata:
+    def fenced(self, now: int, next_producer_id: int) -> TransactionMetadata:
         """The open transaction is aborted under a higher epoch: its producer is shut out.
 
         ``prepareFenceProducerEpoch``, then ``prepareAbortOrCommit``. Under TV2 its producer can find out by a
         repetition that it is aborted; under TV1 nobody has the new epoch.
         """
-        epochs = (self.epoch + 1, self.epoch if self.version >= TV2 else NO_EPOCH)
-        return self._go(TransactionState.PREPARE_ABORT, epoch=epochs[0], last_epoch=epochs[1], update_us=now)
+        if self.version >= TV2:
+            return self.ended(now, is_committed=False, version=self.version, next_producer_id=next_producer_id)
+        return self._go(TransactionState.PREPARE_ABORT, epoch=self.epoch + 1, last_epoch=NO_EPOCH, update_us=now)
 
     def completed(self, now: int) -> TransactionMetadata:
         """All markers are written (``prepareComplete``)."""

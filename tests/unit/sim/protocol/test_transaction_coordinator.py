@@ -106,6 +106,19 @@ def test_when_epochs_are_used_up_there_is_a_new_producer_id(version: int) -> Non
     assert (answer.error, answer.producer_id, answer.epoch) == (Error.NONE, mine.producer_id + 1, 0)
 
 
+def test_a_fence_that_uses_up_the_epochs_brings_a_new_producer_id_under_tv2() -> None:
+    """``endTransaction``: who was fenced goes on with it when it aborts, and never with the last epoch."""
+    scene = TransactionScene()
+    mine = scene.init()
+    for _ in range(LAST_EPOCH - 1):
+        scene.init()
+    scene.send("X", mine.producer_id, LAST_EPOCH - 1)
+    scene.wait_until(75)
+    answer = scene.end("X", mine.producer_id, LAST_EPOCH - 1, commit=False)
+    assert (answer.error, answer.producer_id, answer.epoch) == (Error.NONE, mine.producer_id + 1, 0)
+    assert max(one.value.epoch for one in scene.written if one.value is not None) == LAST_EPOCH
+
+
 @pytest.mark.parametrize(("other_id", "behind", "error"), [(0, 0, Error.NONE), (0, 1, Error.PRODUCER_FENCED),
                                                            (5, 0, Error.PRODUCER_FENCED)])  # fmt: skip
 def test_who_was_not_told_of_its_new_producer_id_asks_with_the_last_epoch_of_the_old_one(
