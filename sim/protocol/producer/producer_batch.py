@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from groupsim.sim.protocol.messages import Error
+from groupsim.sim.protocol.producer.batches import sequence_after
 from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 
@@ -27,6 +28,8 @@ class ProducerBatch:
         When it was sent last; -1: it is not in flight.
     ready_us : int, microseconds
         It is not sent before: linger.ms, or a backoff.
+    is_rewritten : bool
+        It has another sequence than it was sent with (``sequenceHasBeenReset``).
     """
 
     partition: TopicPartition
@@ -36,6 +39,7 @@ class ProducerBatch:
     attempts: int = 0
     sent_us: int = -1
     ready_us: int = 0
+    is_rewritten: bool = False
 
     @property
     def created_us(self) -> int:
@@ -48,14 +52,19 @@ class ProducerBatch:
         return len(self.produced_us)
 
     @property
+    def last_sequence(self) -> int:
+        """Of its last record."""
+        return sequence_after(self.sequence, self.records - 1)
+
+    @property
     def is_in_flight(self) -> bool:
         """Whether its answer is outstanding (``ProducerBatch.isInflight``)."""
         return self.sent_us >= 0
 
     @property
-    def backs_off(self) -> bool:
-        """Whether ``ready_us`` is the end of a backoff, and not of linger.ms."""
-        return self.attempts > 0
+    def in_retry(self) -> bool:
+        """Whether it was to be sent again: ``ready_us`` is the end of a backoff, and not of linger.ms."""
+        return self.attempts > self.is_in_flight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +88,6 @@ class SendState:
     producer_id, epoch : int
         Of all in flight; the producer may have others by now.
     next_sequence, last_acknowledged : int
-    is_unresolved : bool
-        A batch was given up that may be in the log.
     """
 
     batches: deque[ProducerBatch] = field(default_factory=deque)
@@ -89,7 +96,6 @@ class SendState:
     epoch: int = NO_EPOCH
     next_sequence: int = 0
     last_acknowledged: int = -1
-    is_unresolved: bool = False
 
     @property
     def first_unsent(self) -> ProducerBatch | None:

@@ -76,6 +76,8 @@ class Sender:
         """Broker -> the partition with which its next request begins (``nodesDrainIndex``)."""
         self._expires_us = FOREVER
         """No batch is too old before."""
+        self._unresolved: dict[TopicPartition, int] = {}
+        """Of which a batch was given up that may be in the log -> the sequence after it; nothing new of it is sent."""
         self._rewritten = set[TopicPartition]()
         """Whose sequences begin anew with the next epoch, in flight or not (``partitionsToRewriteSequences``)."""
 
@@ -104,6 +106,7 @@ class Sender:
 
     def drain(self, now: int) -> list[ProducerRequest]:
         """What is sent now (``Sender.runOnce``); of a batch `record_batch` is what goes over the wire."""
+        self._resolve()
         self._raise_epoch()
         sent = []
         for node in sorted(dict.fromkeys(map(self._leader_of, self._unsent))):
@@ -126,7 +129,7 @@ class Sender:
         begin, room = bisect_left(waiting, self._begins.get(node, ("", 0))), _REQUEST_BYTES
         drained = list[ProducerBatch]()
         for batch in firsts[begin:] + firsts[:begin]:
-            if batch.backs_off and batch.ready_us > now:
+            if batch.in_retry and batch.ready_us > now:
                 continue
             room -= batch.records * self._record_bytes
             if (drained and room < 0) or not self._may_be_sent(batch):
@@ -144,7 +147,7 @@ class Sender:
         for batch in batches:
             self._number(batch)
             batch.attempts += 1
-            batch.sent_us = now
+            batch.sent_us, batch.is_rewritten = now, False
             self._note_unsent(batch.partition)
         return ProducerRequest(node, tuple(batches))
 
@@ -163,7 +166,7 @@ class Sender:
         if batch.sequence >= 0:
             # While something is sent again, only what comes first is.
             return batch is state.batches[0]
-        return not state.is_unresolved and not (state.has_in_flight and self._is_stale(state))
+        return batch.partition not in self._unresolved and not (state.has_in_flight and self._is_stale(state))
 
     def _is_stale(self, state: SendState) -> bool:
         """``hasStaleProducerIdAndEpoch``."""
@@ -188,22 +191,20 @@ class Sender:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def on_response(self, now: int, request: ProducerRequest, responses: Sequence[ProduceResponse]) -> None:
-        """``Sender.completeBatch``, of each; of a batch that was given up meanwhile nobody hears."""
+        """``Sender.completeBatch``, of each; of a batch that was given up meanwhile the application does not hear."""
         self._in_flight[request.node] -= 1
         for batch, response in zip(request.batches, responses, strict=True):
             batch.sent_us = -1
             state = self.partitions[batch.partition]
+            if response.error is Error.NONE and batch.sequence >= 0:
+                state.last_acknowledged = max(batch.last_sequence, state.last_acknowledged)
             if batch in state.batches:
                 self._complete(now, state, batch, response)
-            self._resolve(batch.partition, state)
 
     def _complete(self, now: int, state: SendState, batch: ProducerBatch, response: ProduceResponse) -> None:
         error = response.error
         if error is Error.NONE:
             state.batches.remove(batch)
-            if batch.sequence >= 0:
-                last = sequence_after(batch.sequence, batch.records - 1)
-                state.last_acknowledged = max(last, state.last_acknowledged)
             self.deliveries.append(Delivery(batch, error, response.offset))
         elif self._may_retry(now, state, batch, error):
             batch.ready_us = now + self._backoff.after(batch.attempts - 1)
@@ -213,7 +214,7 @@ class Sender:
                 state.batches.remove(batch)
                 state.batches.appendleft(batch)
         else:
-            self._give_up(state, batch, error)
+            self._refuse(state, batch, error)
 
     def _may_retry(self, now: int, state: SendState, batch: ProducerBatch, error: Error) -> bool:
         """``canRetry``: an idempotent producer sends what came out of order again, after what is missing."""
@@ -222,24 +223,36 @@ class Sender:
             return False
         if error is not Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return error in RETRIABLE
-        if batch.sequence == sequence_after(state.last_acknowledged):
-            # Nothing is missing on this side, so the log has lost something: sequences begin anew.
+        if self._follows_a_gap(state, batch):
             self._rewritten.add(batch.partition)
         return True
+
+    def _follows_a_gap(self, state: SendState, batch: ProducerBatch) -> bool:
+        """Whether nothing in flight is missing before what came out of order, so that the log lacks something."""
+        if batch.partition in self._unresolved:
+            return batch.sequence == self._unresolved[batch.partition]
+        return not batch.is_rewritten and batch.sequence == sequence_after(state.last_acknowledged)
+
+    def _refuse(self, state: SendState, batch: ProducerBatch, error: Error) -> None:
+        """``handleFailedBatch``: the log does not have it; whoever has used up its retries does not know."""
+        is_known = error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER or batch.attempts <= self._config.retries
+        if self._config.enable_idempotence and is_known:
+            self._rewritten.add(batch.partition)
+        self._give_up(state, batch, error)
 
     def _give_up(self, state: SendState, batch: ProducerBatch, error: Error) -> None:
         state.batches.remove(batch)
         self._note_unsent(batch.partition)
-        if self._config.enable_idempotence and batch.sequence >= 0:
-            state.is_unresolved = True
         self.deliveries.append(Delivery(batch, error))
 
-    def _resolve(self, partition: TopicPartition, state: SendState) -> None:
+    def _resolve(self) -> None:
         """``maybeResolveSequences``: once nothing is in flight, a gap that remains is closed by a new epoch."""
-        if state.is_unresolved and not state.has_in_flight:
-            state.is_unresolved = False
-            if sequence_after(state.last_acknowledged) != state.next_sequence:
-                self._rewritten.add(partition)
+        for partition in [*self._unresolved]:
+            state = self.partitions[partition]
+            if not state.has_in_flight:
+                del self._unresolved[partition]
+                if sequence_after(state.last_acknowledged) != state.next_sequence:
+                    self._rewritten.add(partition)
 
     def _raise_epoch(self) -> None:
         """``bumpIdempotentProducerEpoch``: locally; when epochs are used up, InitProducerId is asked anew.
@@ -254,6 +267,7 @@ class Sender:
             self.epoch += 1
         for partition in self._rewritten:
             self._begin_anew(self.partitions[partition])
+            self._unresolved.pop(partition, None)
         self._rewritten.clear()
 
     def _begin_anew(self, state: SendState) -> None:
@@ -262,7 +276,7 @@ class Sender:
         state.next_sequence, state.last_acknowledged = 0, -1
         for batch in state.batches:
             if batch.sequence >= 0:
-                batch.sequence = state.next_sequence
+                batch.sequence, batch.is_rewritten = state.next_sequence, True
                 state.next_sequence = sequence_after(state.next_sequence, batch.records)
 
     # --- time ---------------------------------------------------------------------------------------------------------
@@ -281,8 +295,8 @@ class Sender:
         for partition in sorted(self.partitions):
             state = self.partitions[partition]
             for batch in [one for one in state.batches if now - one.created_us >= timeout_us]:
-                batch.sent_us = -1
                 self._give_up(state, batch, Error.REQUEST_TIMED_OUT)
-            self._resolve(partition, state)
+                if self._config.enable_idempotence and batch.in_retry:
+                    self._unresolved[partition] = sequence_after(batch.last_sequence)
             oldest_us = min(oldest_us, *(one.created_us for one in state.batches), FOREVER)
         self._expires_us = min(oldest_us + timeout_us, FOREVER)

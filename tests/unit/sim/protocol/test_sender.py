@@ -84,7 +84,8 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     link = Link()
     (first,) = link.send(1)
     link.arrive(first)
-    link.wait(120 * S - 1)
+    link.answer(first, LOST)
+    assert link.wait(120 * S - 1) == [first]
     assert link.results == []
     link.wait(1)
     assert link.results == [Error.REQUEST_TIMED_OUT]
@@ -92,6 +93,89 @@ def test_16_a_batch_that_is_given_up_leaves_a_gap_that_a_new_epoch_closes() -> N
     request = link.sender.record_batch(following)
     assert (request.epoch, request.first_sequence) == (1, 0)
     assert link.arrive(following).offset == 1
+
+
+def test_a_batch_that_is_given_up_before_its_first_answer_leaves_the_epoch_as_it_is() -> None:
+    """``Sender.failExpiredBatches``: unresolved is what was sent again (``ProducerBatch.inRetry``)."""
+    link = Link()
+    (first,) = link.send(1)
+    link.arrive(first)
+    link.wait(120 * S)
+    (following,) = link.send(1)
+    request = link.sender.record_batch(following)
+    assert (request.epoch, request.first_sequence) == (0, 1)
+
+
+@pytest.mark.parametrize(("retries", "epoch"), [(5, 1), (0, 0)])
+def test_what_is_refused_for_good_makes_sequences_begin_anew_unless_its_retries_ran_out(
+    retries: int, epoch: int
+) -> None:
+    """``handleFailedBatch``: at once, in flight or not; who has no retries left does not know what is in the log."""
+    link = Link(replace(CONFIG, retries=retries))
+    refused, beside = link.send(2)
+    link.answer(refused, ProduceResponse(Error.INVALID_PRODUCER_EPOCH))
+    link.wait(0)
+    request = link.sender.record_batch(beside)
+    assert (request.epoch, request.first_sequence) == (epoch, 1 - epoch)
+
+
+def test_out_of_order_for_the_last_time_makes_sequences_begin_anew() -> None:
+    """``handleFailedBatch``: the log has a gap, whether or not there are retries left."""
+    link = Link(replace(CONFIG, retries=0))
+    (refused,) = link.send(1)
+    link.answer(refused, ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    (following,) = link.send(1)
+    assert link.sender.record_batch(following).epoch == 1
+
+
+def test_an_old_answer_to_what_has_a_new_sequence_says_nothing() -> None:
+    """``canRetry``, ``sequenceHasBeenReset``: what came out of order was another number."""
+    link = Link()
+    refused, beside = link.send(2)
+    link.answer(refused, ProduceResponse(Error.MESSAGE_TOO_LARGE))
+    link.wait(0)
+    link.answer(beside, ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    assert link.wait(200 * MS) == [beside]
+    request = link.sender.record_batch(beside)
+    assert (request.epoch, request.first_sequence) == (1, 0)
+
+
+def after_expiry(*, is_sent_again: bool) -> tuple[Link, ProducerBatch, ProducerBatch]:
+    """A batch is given up in flight, and the next one is in flight behind it."""
+    link = Link()
+    (old,) = link.send(1)
+    if is_sent_again:
+        link.answer(old, LOST)
+    assert link.wait(60 * S) == [old] * is_sent_again
+    (young,) = link.send(1)
+    link.wait(60 * S)
+    assert link.results == [Error.REQUEST_TIMED_OUT]
+    return link, old, young
+
+
+def sent_after_a_gap(link: Link, batch: ProducerBatch) -> tuple[int, int]:
+    """Epoch and sequence with which a batch is sent again that came out of order."""
+    link.answer(batch, ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    assert link.wait(200 * MS) == [batch]
+    request = link.sender.record_batch(batch)
+    return request.epoch, request.first_sequence
+
+
+def test_what_follows_a_batch_that_was_given_up_and_is_not_there_begins_anew() -> None:
+    """``isNextSequenceForUnresolvedPartition``."""
+    link, _, young = after_expiry(is_sent_again=True)
+    assert sent_after_a_gap(link, young) == (1, 0)
+
+
+@pytest.mark.parametrize(("is_answered", "sent"), [(False, (0, 1)), (True, (1, 0))])
+def test_an_answer_to_a_batch_that_was_given_up_counts_for_those_that_follow(
+    is_answered: bool, sent: tuple[int, int]
+) -> None:
+    """``handleCompletedBatch`` comes first: the log had it, so that it lacks something now."""
+    link, old, young = after_expiry(is_sent_again=False)
+    if is_answered:
+        link.answer(old, ProduceResponse(Error.NONE, 0))
+    assert sent_after_a_gap(link, young) == sent
 
 
 def test_nothing_begins_anew_while_a_batch_waits_to_be_sent_again() -> None:
