@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import sequence_after
 from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -26,6 +27,8 @@ class ProducerBatch:
         How often it was sent.
     sent_us : int, microseconds
         When it was sent last; -1: it is not in flight.
+    node : int
+        To which broker.
     ready_us : int, microseconds
         It is not sent before: linger.ms, or a backoff.
     is_rewritten : bool
@@ -38,6 +41,7 @@ class ProducerBatch:
     sequence: int = -1
     attempts: int = 0
     sent_us: int = -1
+    node: int = NO_LEADER
     ready_us: int = 0
     is_rewritten: bool = False
 

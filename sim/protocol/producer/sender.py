@@ -124,12 +124,12 @@ class Sender:
         """
         waiting = sorted(one for one in self._unsent if self._leader_of(one) == node and not self._is_muted(one))
         firsts = [batch for one in waiting if (batch := self._unsent[one].first_unsent) is not None]
-        if not any(batch.ready_us <= now for batch in firsts):
+        if all(_is_early(batch, node, now) for batch in firsts):
             return []
         begin, room = bisect_left(waiting, self._begins.get(node, ("", 0))), _REQUEST_BYTES
         drained = list[ProducerBatch]()
         for batch in firsts[begin:] + firsts[:begin]:
-            if batch.in_retry and batch.ready_us > now:
+            if batch.in_retry and _is_early(batch, node, now):
                 continue
             room -= batch.records * self._record_bytes
             if (drained and room < 0) or not self._may_be_sent(batch):
@@ -147,7 +147,7 @@ class Sender:
         for batch in batches:
             self._number(batch)
             batch.attempts += 1
-            batch.sent_us, batch.is_rewritten = now, False
+            batch.sent_us, batch.node, batch.is_rewritten = now, node, False
             self._note_unsent(batch.partition)
         return ProducerRequest(node, tuple(batches))
 
@@ -300,3 +300,8 @@ class Sender:
                     self._unresolved[partition] = sequence_after(batch.last_sequence)
             oldest_us = min(oldest_us, *(one.created_us for one in state.batches), FOREVER)
         self._expires_us = min(oldest_us + timeout_us, FOREVER)
+
+
+def _is_early(batch: ProducerBatch, node: int, now: int) -> bool:
+    """Whether it lingers or backs off; another leader than it was sent to need not be spared (``shouldBackoff``)."""
+    return batch.ready_us > now and not (batch.in_retry and batch.node != node)

@@ -242,6 +242,21 @@ def test_a_retry_is_sent_when_its_backoff_is_over_and_not_before() -> None:
     assert link.wait(1) == [first]
 
 
+def test_another_leader_gets_a_retry_at_once() -> None:
+    """``shouldBackoff``, ``hasLeaderChangedForTheOngoingRetry`` (KIP-951); the next one has to wait again."""
+    nodes = dict(NODES)
+    sender = Sender(PLAIN, 1 << 14, lambda _: 1000, nodes.__getitem__)
+    sender.send(0, ("t", 0), 1)
+    (request,) = sender.drain(0)
+    sender.on_response(0, request, [ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)])
+    assert sender.drain(0) == []
+    nodes["t", 0] = 2
+    (again,) = sender.drain(MS)
+    sender.on_response(MS, again, [LOST])
+    assert drained(sender, 200 * MS) == []
+    assert drained(sender, 201 * MS) == [(2, [0])]
+
+
 def test_sequences_wrap() -> None:
     """``DefaultRecordBatch.incrementSequence``."""
     last = 2**31 - 1
