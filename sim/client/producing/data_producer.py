@@ -30,7 +30,7 @@ from groupsim.sim.randomness import Streams, backoff_factor, name_hash
 from groupsim.sim.units import S
 
 _STALE = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.DISCONNECTED})
-"""Answers after which it asks who leads (``Sender.completeBatch``: InvalidMetadataException)."""
+"""Answers after which it asks who leads, unless they say so (``Sender.completeBatch``: InvalidMetadataException)."""
 
 
 class DataProducer:
@@ -158,10 +158,12 @@ class DataProducer:
         if request is None:
             return
         self._sender.on_response(now, request, responses)
-        stale = [one for one, answer in zip(request.batches, responses, strict=True) if answer.error in _STALE]
-        if stale:
-            self._leaders.update(dict.fromkeys((one.partition for one in stale), NO_LEADER))
-            self._ask(now)
+        for batch, answer in zip(request.batches, responses, strict=True):
+            # Who leads may be known by now: what its predecessor says of the time before is no news.
+            if answer.error in _STALE and self._leaders[batch.partition] == request.node:
+                self._leaders[batch.partition] = answer.leader
+                if answer.leader == NO_LEADER:
+                    self._ask(now)
         self._act(now)
 
     # --- who leads ----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from groupsim.sim.cluster.topics.arrival_news import ArrivalNews
 from groupsim.sim.kernel.environment import Environment, Kind, Occurrence, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Cluster
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.controller.replication import ReplicationControl
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.producer.batches import ProduceResponse, RecordBatch
@@ -130,12 +131,18 @@ class DataLogs:
         """What the leader makes of a batch (``ReplicaManager.appendRecords``)."""
         partition, now = part.partition, self._env.now
         if self._catalog.leader_of(*partition) != node:
-            return ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+            return self._not_leader(partition)
         if acks < 0 and not self._accepts(partition):
             return ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
         response = self._logs[partition].append(now, part.batch, part.source)
         self._env.at(now + self._replication_us, self._key(partition), self._commit, partition)
         return response
+
+    def _not_leader(self, partition: TopicPartition) -> ProduceResponse:
+        """Who leads now is named, if anybody does (``KafkaApis.getCurrentLeader``)."""
+        leader = self._catalog.leader_of(*partition)
+        is_up = self._brokers[leader].is_up
+        return ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER, leader=leader if is_up else NO_LEADER)
 
     def _accepts(self, partition: TopicPartition) -> bool:
         """Whether at least ``min.insync.replicas`` are in sync."""
@@ -162,12 +169,12 @@ class DataLogs:
             if one.ends[partition] <= log.log.high_watermark:
                 self._release(one, partition)
 
-    def _release(self, one: _Waiting, partition: TopicPartition, error: Error = Error.NONE) -> None:
+    def _release(self, one: _Waiting, partition: TopicPartition, refusal: ProduceResponse | None = None) -> None:
         """It waits for a partition no more."""
         self._waiting[partition].remove(one)
         del one.ends[partition]
-        if error is not Error.NONE:
-            one.responses[partition] = ProduceResponse(error)
+        if refusal is not None:
+            one.responses[partition] = refusal
         if not one.ends:
             assert one.timer is not None
             one.timer.drop()
@@ -175,7 +182,7 @@ class DataLogs:
 
     def _time_out(self, one: _Waiting) -> None:
         for partition in [*one.ends]:
-            self._release(one, partition, Error.REQUEST_TIMED_OUT)
+            self._release(one, partition, ProduceResponse(Error.REQUEST_TIMED_OUT))
 
     # --- the cluster --------------------------------------------------------------------------------------------------
 
@@ -192,7 +199,7 @@ class DataLogs:
             leader = self._catalog.leader_of(*partition)
             for one in [*self._waiting.get(partition, ())]:
                 if one.exchange.connection.node != leader:
-                    self._release(one, partition, Error.NOT_LEADER_OR_FOLLOWER)
+                    self._release(one, partition, self._not_leader(partition))
             self._env.at(self._env.now + self._replication_us, self._key(partition), self._commit, partition)
 
     def finish(self) -> None:

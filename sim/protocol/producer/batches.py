@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from groupsim.sim.protocol.controller.partition import NO_LEADER
 from groupsim.sim.protocol.messages import Error
 from groupsim.sim.protocol.transactions.messages import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
@@ -68,10 +69,11 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class ProduceResponse:
-    """Of one batch: where it stands, or why it does not."""
+    """Of one batch: where it stands, or why it does not; who does not lead says who does (KIP-951)."""
 
     error: Error
     offset: int = -1
+    leader: int = NO_LEADER
 
 
 @dataclass(frozen=True, slots=True)

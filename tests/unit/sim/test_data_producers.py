@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from groupsim.sim import Result, simulate
+from groupsim.sim.client.producing.data_producer import DataProducer
 from groupsim.sim.cluster.topics.data_logs import DataLogs
 from groupsim.sim.config import ProducerConfig
 from groupsim.sim.model import Distribution, ElectLeaders, Entry, Kill, Network, Producers, Scenario, StartMembers
@@ -167,12 +168,20 @@ def test_what_followers_do_not_fetch_in_time_is_sent_again() -> None:
     assert seen["truncated_leader"] == seen["failed"] == seen["duplicated"] == 0
 
 
-def test_who_is_told_by_a_former_leader_that_it_leads_no_more_asks_who_does() -> None:
-    """The preferred one leads again, and the other one is still there: nothing is sent to that any more."""
+def test_who_is_told_by_a_former_leader_that_it_leads_no_more_reads_who_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The preferred one leads again, and the other one is still there: nothing is sent to that any more (KIP-951)."""
+    asked, ask = list[int](), DataProducer._ask
+
+    def asks(producer: DataProducer, now: int) -> None:
+        asked.append(now)
+        ask(producer, now)
+
+    monkeypatch.setattr(DataProducer, "_ask", asks)
     back, elected = at(24 * S, StartMembers(target=broker("all"))), at(36 * S, ElectLeaders())
     seen = fates(producing(KILL, back, elected, horizon_s=50))
     assert seen["records"] - seen["acknowledged"] < RATE
     assert seen["retries"] < 20
+    assert 20 * S < max(asked) < 36 * S
 
 
 def test_both_fidelities_agree() -> None:
