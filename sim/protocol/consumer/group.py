@@ -275,7 +275,7 @@ class ConsumerGroup:
 
     def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:
         """The next heartbeat looks at it, if a subscribed topic is another one."""
-        self._topics.on_metadata(image)
+        self._topics.on_metadata(now, image)
         return Outcome()
 
     def on_config(self, now: int, config: CoordinatorConfig) -> Outcome:

@@ -37,7 +37,8 @@ class SubscribedTopics:
     image : mapping of str to int
         Topic -> number of partitions.
     version : int
-        Of the image: how many there have been.
+        Of the image: when the coordinator learnt of it, microseconds, or later. It stands for an offset of the metadata
+        log: it rises, also from one coordinator to the next.
     new_topics_version : int
         Of the last image that had new topics.
     """
@@ -56,11 +57,11 @@ class SubscribedTopics:
 
     # --- metadata -----------------------------------------------------------------------------------------------------
 
-    def on_metadata(self, image: Mapping[str, int]) -> None:
+    def on_metadata(self, now: int, image: Mapping[str, int]) -> None:
         """Another image; if subscribed topics are other ones by it, the next heartbeat looks at it."""
         before, known = self.image, self.metadata_hash()
         self.image = image
-        self.version += 1
+        self.version = max(self.version + 1, now)
         if image.keys() - before.keys():
             self.new_topics_version = self.version
         self._masks.clear()

@@ -86,7 +86,8 @@ class MixedGroup:
         self._topics = topics
         self._assignors = assignors
         self._group_config = group_config or GroupConfig()
-        self._image: Mapping[str, int] = {}
+        self._image: tuple[int, Mapping[str, int]] = 0, {}
+        """When the coordinator has learnt of its metadata image, and the image."""
         self._batches = count(1)
         self._late = late
         self._conversions: list[Conversion] = []
@@ -100,7 +101,7 @@ class MixedGroup:
         group = ConsumerGroup(
             self._group_id, self._config, self._topics, self._assignors, self._group_config, self._batches
         )
-        group.on_metadata(0, self._image)
+        group.on_metadata(*self._image)
         return group
 
     def _become(self, group: Machine) -> None:
@@ -315,7 +316,7 @@ class MixedGroup:
 
     def on_metadata(self, now: int, image: Mapping[str, int]) -> Outcome:
         """The coordinator has learnt of a new metadata image: topic -> number of partitions."""
-        self._image = image
+        self._image = now, image
         return self.group.on_metadata(now, image)
 
     def on_config(self, now: int, config: CoordinatorConfig) -> Outcome:

@@ -83,7 +83,7 @@ def play_targets(step: Json, payloads: Payloads, config: CoordinatorConfig) -> N
         core.roster.apply(record)
     result = step["assignor_runs"][0]["result"]
     subscribed = SubscribedTopics(core.roster, topics)
-    subscribed.on_metadata(topics.counts)
+    subscribed.on_metadata(0, topics.counts)
     assign = {
         config.consumer_assignors[0]: lambda group: Computed(
             [topics.positions(result.get(one, {})) for one in group.member_ids]

@@ -125,6 +125,25 @@ def test_patterns_are_looked_at_again_after_new_topics_at_most_every_ten_seconds
     assert run.group.roster.patterns[".*"].topics == ("t", "u")
 
 
+def test_a_new_coordinator_looks_at_patterns_again_and_so_it_does_after_new_topics() -> None:
+    """Versions of metadata images go on from one coordinator to the next (``GMM.onMetadataUpdate``)."""
+    run = Coordination()
+    for topic in ("u", "v"):
+        run.see(**{topic: 1})
+    run.join("a", topics=None, pattern=".*")
+    run.run_task()
+    for image in ({}, {"w": 1}):
+        run.now += 11 * S
+        if image:
+            run.see(**image)
+        else:
+            run.move()
+        run.beat("a")
+        assert len(run.tasks) == 1
+        run.run_task()
+    assert run.group.roster.patterns[".*"].topics == ("t", "u", "v", "w")
+
+
 def test_growing_topics_are_no_new_ones() -> None:
     run = Coordination()
     run.join("a", topics=None, pattern=".*")
