@@ -98,10 +98,10 @@ class Heartbeats:
             member = self._static.known(request.member_id, request.instance_id)
         else:
             known = self._core.roster.members.get(request.member_id)
-            if known is None and not is_join:
+            if known is None and is_join:
+                return None
+            if known is None:
                 raise Refused(Error.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not a member of the group.")
-            if known is None or known.metadata.classic is not None:
-                return known
             member = known
         self._check_epoch(member, request)
         return member

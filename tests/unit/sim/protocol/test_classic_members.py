@@ -35,6 +35,15 @@ def test_a_member_that_is_behind_is_called_and_gives_up_in_two_rejoins() -> None
     assert run.beat("c").assignment.tolist() == [2, 3]
 
 
+def test_a_classic_member_with_an_epoch_that_is_not_its_own_stays_classic() -> None:
+    """``GMM.getOrMaybeSubscribeDynamicConsumerGroupMember`` looks at the epoch of any member."""
+    run = upgraded()
+    assert run.beat("a", 7, topics=("t",)).error is Error.FENCED_MEMBER_EPOCH
+    assert run.consumer.roster.n_classic == 1
+    assert run.consumer_join("a").error is Error.NONE
+    assert run.consumer.roster.n_classic == 0
+
+
 def test_an_eager_member_owns_nothing_when_it_rejoins_and_waits_for_nobody() -> None:
     run = upgraded()
     assert run.classic_join("a").generation == 2
