@@ -35,6 +35,8 @@ class GroupSpec:
     target_ids : TopicIds, optional
         Ids of the topics of `target`, where those are older ones; derived from their names by default. Only those of
         topics that are gone matter.
+    mixes_patterns : bool
+        Some members subscribe by a regular expression, and not all by the same one alone.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class GroupSpec:
     subscriptions: SubscriptionTable
     target: Assignment
     target_ids: TopicIds | None = None
+    mixes_patterns: bool = False
     record: Assignment = field(init=False, repr=False)
     members: Positions = field(init=False, repr=False)
     positions: Positions = field(init=False, repr=False)
@@ -104,12 +107,12 @@ class GroupSpec:
 
     @property
     def homogeneous(self) -> bool:
-        """Whether all members name the same topics.
+        """Whether all members name the same topics, or the same regular expression; what others match does not count.
 
-        Source: ModernGroup.subscriptionType, Kafka 4.4.
+        Source: ConsumerGroup.subscriptionType, Kafka 4.4.
         """
         kinds = self.subscriptions.kinds
-        return len(kinds) <= 1 or len({frozenset(names) for names in kinds}) == 1
+        return not self.mixes_patterns and (len(kinds) <= 1 or len({frozenset(names) for names in kinds}) == 1)
 
     @property
     def gone_topics(self) -> tuple[Positions, npt.NDArray[np.int64]]:

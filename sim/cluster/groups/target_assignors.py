@@ -85,6 +85,7 @@ class CoordinatorAssignor:
             self._names,
             SubscriptionTable.of_kinds(topics, group.kinds, group.kind_of),
             layout.local_targets(group.targets),
+            mixes_patterns=group.mixes_patterns,
         )
 
 

@@ -25,6 +25,8 @@ class AssignorInput:
         The target of each member so far, in the order in which the assignor gave it; positions of the group.
     counts : mapping of str to int
         Topic -> number of partitions, of all topics that there are.
+    mixes_patterns : bool
+        Some members subscribe by a regular expression, and not all by the same one alone.
     """
 
     member_ids: tuple[str, ...]
@@ -34,6 +36,7 @@ class AssignorInput:
     kind_of: Positions
     targets: tuple[Positions, ...]
     counts: Mapping[str, int]
+    mixes_patterns: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -154,6 +154,14 @@ class Roster:
         """Whether a member subscribes to a regular expression."""
         return self._n_patterns > 0
 
+    @property
+    def mixes_patterns(self) -> bool:
+        """Whether members subscribe by regular expressions, but not all by the same one and by nothing else.
+
+        Such subscriptions are different ones, whatever they match (``ConsumerGroup.subscriptionType``).
+        """
+        return self.has_patterns and (len(self.subscriptions) > 1 or any(names for names, _ in self.subscriptions))
+
     def n_subscribers(self, pattern: str) -> int:
         """Members that subscribe to a regular expression."""
         return sum(count for (_, one), count in self.subscriptions.items() if one == pattern)

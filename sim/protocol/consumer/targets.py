@@ -100,6 +100,7 @@ class Targets:
             np.array([place[one.subscribed] for one in members], np.int32),
             tuple([roster.target_of(one.member_id).told for one in members]),
             self._topics.image,
+            roster.mixes_patterns,
         )
 
 

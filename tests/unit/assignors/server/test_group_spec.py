@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupsim.assignors import (
@@ -100,6 +102,14 @@ def test_parts_of_different_sizes_are_refused() -> None:
 def test_a_group_is_homogeneous_if_all_name_the_same_topics(subscriptions: list[str], homogeneous: bool) -> None:
     members = {str(at): (names, "") for at, names in enumerate(subscriptions)}
     assert spec({"t": 1, "u": 1}, members).homogeneous is homogeneous
+
+
+def test_a_group_that_mixes_patterns_is_not_homogeneous_and_shares_the_same_topics_all_the_same() -> None:
+    group = replace(spec({"t": 3}, {"a": ("t", ""), "b": ("t", "")}), mixes_patterns=True)
+    assert not group.homogeneous
+    for name in SERVER_ASSIGNORS:
+        shares = create_server(name).assign_group(group).lists()
+        assert sorted(len(each) for each in shares) == [1, 2]
 
 
 def test_heirs_take_targets_over_and_newcomers_have_none() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from groupsim.sim.protocol.consumer.states import MemberState
@@ -86,6 +88,30 @@ def test_a_pattern_that_is_resolved_already_bumps_at_once() -> None:
     run.join("b", topics=None, pattern="t")
     assert run.tasks == []
     assert len(run.target("b")) == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "mixes"),
+    [
+        ({"topics": None, "pattern": "t+"}, False),
+        ({"topics": None, "pattern": "t|tt"}, True),
+        ({"topics": ("t",)}, True),
+        ({"topics": ("t",), "pattern": "t+"}, True),
+    ],
+)
+def test_patterns_are_other_ones_even_if_they_match_the_same(others: dict[str, Any], mixes: bool) -> None:
+    """``ConsumerGroup.subscriptionType``: with regular expressions, equal is only the same one alone for everybody."""
+    run = Coordination(consumer_assignment_interval_us=0)
+    run.join("a", topics=None, pattern="t+")
+    run.run_task()
+    run.now += 11 * S
+    run.join("b", **others)
+    for _ in tuple(run.tasks):
+        run.run_task()
+    run.beat("b")
+    assert run.balancing.runs[-1].mixes_patterns is mixes
+    run.beat("a", **{"pattern": "", **others})
+    assert run.group.roster.mixes_patterns is (len(others["topics"] or ()) > 0 and "pattern" in others)
 
 
 def test_a_pattern_that_is_dropped_bumps_and_is_forgotten() -> None:
