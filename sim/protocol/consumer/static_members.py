@@ -91,7 +91,7 @@ class StaticMembers:
         self._core.write(ConsumerGroupMemberMetadata(member_id, None))
 
     def leave_for_a_while(self, member: Member) -> None:
-        """The member keeps what it has, but for what it was just giving up; its session goes on as it was."""
+        """The member keeps what it has, but for what it was just giving up; its timers go on as they were."""
         core, current = self._core, member.current
         away = replace(
             current,
@@ -102,4 +102,3 @@ class StaticMembers:
         )
         core.write(ConsumerGroupCurrentMemberAssignment(member.member_id, away))
         core.note(reconciled(member))
-        core.timers.cancel_rebalance(member.member_id)

@@ -267,6 +267,22 @@ def test_a_static_member_comes_back_with_everything_and_bumps_nothing() -> None:
     assert (run.group.session_due("a"), run.group.session_due("a-2")) == (FOREVER, run.now + 45 * S)
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_static_member_that_is_away_has_no_revocation_to_acknowledge_unless_the_log_refuses_it(
+    is_refused: bool,
+) -> None:
+    """``GMM.consumerGroupStaticMemberGroupLeave`` leaves timers alone; that of another epoch comes to nothing."""
+    run = Coordination(consumer_assignment_interval_us=0)
+    run.join("a", instance_id="i", rebalance_timeout_us=20 * S)
+    run.join("b")
+    run.beat("a", instance_id="i")
+    run.beat("a", STATIC_LEAVE_EPOCH, instance_id="i")
+    if is_refused:
+        run.fail_append()
+    run.sleep(20 * S)
+    assert list(run.group.roster.members) == (["b"] if is_refused else ["a", "b"])
+
+
 def test_another_subscription_of_a_returning_static_member_bumps() -> None:
     run = Coordination(image={"t": 2, "u": 2}, consumer_assignment_interval_us=0)
     run.join("a", instance_id="i")
