@@ -21,6 +21,7 @@ from groupsim.sim.protocol.consumer.removal import Removal
 from groupsim.sim.protocol.consumer.roster import NOBODY, Member
 from groupsim.sim.protocol.consumer.states import MemberState
 from groupsim.sim.protocol.consumer.static_members import StaticMembers
+from groupsim.sim.protocol.consumer.topics import SubscribedTopics
 from groupsim.sim.protocol.facts import Cause
 from groupsim.sim.protocol.interface import Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import (
@@ -54,6 +55,7 @@ class ClassicMembers:
     Parameters
     ----------
     core : GroupCore
+    topics : SubscribedTopics
     heartbeats : Heartbeats
     static : StaticMembers
     removal : Removal
@@ -67,8 +69,11 @@ class ClassicMembers:
 
     succeed: Callable[[int, int, bool], None] | None = None
 
-    def __init__(self, core: GroupCore, heartbeats: Heartbeats, static: StaticMembers, removal: Removal) -> None:
+    def __init__(
+        self, core: GroupCore, topics: SubscribedTopics, heartbeats: Heartbeats, static: StaticMembers, removal: Removal
+    ) -> None:
         self._core = core
+        self._topics = topics
         self._heartbeats = heartbeats
         self._static = static
         self._removal = removal
@@ -152,7 +157,7 @@ class ClassicMembers:
         generation = roster.group.epoch
         known = self._known(request, member_id)
         changed = self._heartbeats.update(now, member_id, _metadata(known, request))
-        member, owned = roster.members[member_id], request.protocols[0][1].owned
+        member, owned = roster.members[member_id], self._topics.existing(request.protocols[0][1].owned)
         if not succeeds:
             self._heartbeats.advance(now, member, owned, subscription_changed=changed)
             return member, False
@@ -194,7 +199,8 @@ class ClassicMembers:
             self._check_sync(now, member, classic, request)
         except Refused as refusal:
             return self._core.refuse(Reply(waiter, SyncResponse(refusal.error)))
-        response = SyncResponse(Error.NONE, member.current.assigned, request.protocol, request.protocol_type)
+        assigned = self._topics.existing(member.current.assigned)
+        response = SyncResponse(Error.NONE, assigned, request.protocol, request.protocol_type)
         outcome = self._core.take(Reply(waiter, response), awaits_log=True)
         assert outcome.batch is not None
         self._answered[outcome.batch.number] = Answered(member.member_id, classic.session_timeout_us)

@@ -94,7 +94,7 @@ class ConsumerGroup:
         self._patterns = Patterns(core, self._topics)
         self.removal = Removal(core, self._topics, self._patterns, static)
         self._heartbeats = Heartbeats(core, self._topics, targets, self._patterns, static)
-        self.classic_members = ClassicMembers(core, self._heartbeats, static, self.removal)
+        self.classic_members = ClassicMembers(core, self._topics, self._heartbeats, static, self.removal)
         self._offsets = Offsets(core)
         self.outlook = Outlook(core, self._topics, targets)
         self._is_dead = False

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.protocol.consumer.assigning import TopicView
 from groupsim.sim.protocol.consumer.roster import Roster, Subscribed
+from groupsim.sim.protocol.messages import NO_PARTITIONS, Positions, within
 from groupsim.sim.units import MS
 
 REFRESH_INTERVAL_US = 2_147_483_647 * MS
@@ -96,6 +97,13 @@ class SubscribedTopics:
         """Racks of each partition's replicas, sorted; before 4.1 they did not count."""
         racks = self._view.racks_of(name, self.image[name]) if self._counts_racks else None
         return None if racks is None else [sorted(one for one in each if one) for each in racks]
+
+    def existing(self, positions: Positions) -> Positions:
+        """Those of these that are of topics that there are: the classic protocol has no ids of others.
+
+        Source: ``Utils.toTopicPartitions``, ``toTopicPartitionMap``, ``toConsumerProtocolAssignment``.
+        """
+        return positions[within(positions, np.concatenate([NO_PARTITIONS, *map(self._view.of, self.image)]))]
 
     # --- subscriptions ------------------------------------------------------------------------------------------------
 

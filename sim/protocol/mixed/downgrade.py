@@ -22,7 +22,7 @@ from groupsim.sim.protocol.consumer.records import (
 )
 from groupsim.sim.protocol.consumer.roster import Member, Roster
 from groupsim.sim.protocol.facts import Fact, StateChanged
-from groupsim.sim.protocol.messages import CONSUMER
+from groupsim.sim.protocol.messages import CONSUMER, Positions
 
 
 class Downgrade:
@@ -47,6 +47,7 @@ class Downgrade:
 
     def __init__(self, group: ConsumerGroup, batches: Iterator[int], late: Callable[[int], int]) -> None:
         self._core: GroupCore = group.core
+        self._topics = group.topics
         self._batches, self._late = batches, late
         self.successor: ClassicGroup | None = None
         self.facts: list[Fact] = []
@@ -73,7 +74,7 @@ class Downgrade:
         self._convert(now, generation, (), "static member replacement with stale assignment" if must_rebalance else "")
 
     def _convert(self, now: int, generation: int, leaving: Collection[str], why: str) -> None:
-        """Targets become assignments; ``why`` the group has to rebalance, if it has to."""
+        """Targets without topics that are gone become assignments; ``why`` the group has to rebalance, if it has to."""
         core = self._core
         for tombstone in tombstones(core.roster):
             core.journal.write_aside(tombstone)
@@ -82,7 +83,8 @@ class Downgrade:
         rebalance.generation, rebalance.roster.protocol_type = generation, CONSUMER
         for member in core.roster:
             if member.member_id not in leaving:
-                rebalance.roster.restore(_classic(member, core.roster))
+                target = self._topics.existing(core.roster.target_of(member.member_id).positions)
+                rebalance.roster.restore(_classic(member, target))
         rebalance.protocol = rebalance.roster.select_protocol()
         rebalance.learn_topics()
         core.journal.write_aside(rebalance.summary())
@@ -109,7 +111,7 @@ def tombstones(roster: Roster) -> Iterator[StateRecord]:
     yield ConsumerGroupMetadata(None)
 
 
-def _classic(member: Member, roster: Roster) -> ClassicMember:
+def _classic(member: Member, target: Positions) -> ClassicMember:
     classic = member.metadata.classic
     assert classic is not None
     return ClassicMember(
@@ -119,6 +121,6 @@ def _classic(member: Member, roster: Roster) -> ClassicMember:
         session_timeout_us=classic.session_timeout_us,
         rebalance_timeout_us=member.metadata.rebalance_timeout_us,
         protocols=classic.protocols,
-        assignment=roster.target_of(member.member_id).positions,
+        assignment=target,
         is_new=False,
     )

@@ -22,7 +22,7 @@ from groupsim.sim.protocol.consumer.records import (
     MemberMetadata,
     TargetEpoch,
 )
-from groupsim.sim.protocol.messages import CONSUMER, Error, Subscription
+from groupsim.sim.protocol.messages import CONSUMER, Error, Positions, Subscription
 
 _CUSTOM_ASSIGNOR = "Cannot upgrade classic group {} to consumer group because an unsupported custom assignor is in use."
 """What ``GMM.convertToConsumerGroup`` answers; it goes on with advice to use an assignor of Kafka's own."""
@@ -68,17 +68,20 @@ def write_tombstone(old: ClassicGroup, new: ConsumerGroup) -> None:
 def take_over(now: int, old: ClassicGroup, new: ConsumerGroup) -> None:
     """Let ``new`` have all members of ``old``: STABLE, at the generation, with what they were assigned last.
 
-    That is their target as well. Nobody has to wait for the assignment interval, and sessions start anew.
+    That is their target as well; topics that are gone do not count. Nobody has to wait for the assignment interval, and
+    sessions start anew.
     """
     core, members = new.core, old.roster.in_table_order()
+    assigned = {one.member_id: new.topics.existing(one.assignment) for one in members}
     for member in members:
         core.write(ConsumerGroupMemberMetadata(member.member_id, _metadata(member, old.protocol)))
     core.write(ConsumerGroupMetadata(GroupEpoch(old.generation, new.topics.metadata_hash())))
     for member in members:
-        core.write(ConsumerGroupTargetAssignmentMember(member.member_id, member.assignment))
+        core.write(ConsumerGroupTargetAssignmentMember(member.member_id, assigned[member.member_id]))
     core.write(ConsumerGroupTargetAssignmentMetadata(TargetEpoch(old.generation, 0)))
     for member in members:
-        core.write(ConsumerGroupCurrentMemberAssignment(member.member_id, _current(member, old.generation)))
+        current = _current(assigned[member.member_id], old.generation)
+        core.write(ConsumerGroupCurrentMemberAssignment(member.member_id, current))
         core.timers.arm_session(member.member_id, now + member.session_timeout_us)
         core.note(reconciled(core.roster.members[member.member_id]))
 
@@ -100,7 +103,7 @@ def _metadata(member: Member, protocol: str | None) -> MemberMetadata:
     )
 
 
-def _current(member: Member, generation: int) -> CurrentAssignment:
-    assigned = np.sort(member.assignment)
+def _current(told: Positions, generation: int) -> CurrentAssignment:
+    assigned = np.sort(told)
     epochs = np.full(len(assigned), generation, np.int32)
     return CurrentAssignment(generation, generation, assigned=assigned, assigned_epochs=epochs)

@@ -43,6 +43,22 @@ def test_a_heartbeat_with_epoch_0_makes_a_consumer_group_of_a_classic_one() -> N
     assert conversions(run) == ["consumer"]
 
 
+def test_what_classic_members_have_of_topics_that_are_gone_is_dropped_wherever_protocols_meet() -> None:
+    """``Utils.toTopicPartitionMap``, ``toTopicPartitions``, ``toConsumerProtocolAssignment``: by the image's topics."""
+    run = Mixed(image={"t": 2, "u": 2, "v": 1}, consumer_assignment_interval_us=0)
+    run.classic_group(a=(0, 1, 100, 101, 200))
+    run.see(v=0)
+    run.consumer_join("c")
+    assert (run.owned("a"), run.target_of("a")) == ([0, 1, 100, 101], [0])
+    run.see(u=0)
+    assert run.classic_join("a", 0, 100, 101).generation == 2, "nothing is left to be given up"
+    run.see(t=0)
+    assert run.sync("a", 2).assignment.tolist() == []
+    assert run.target_of("a") == [0]
+    run.consumer_leave("c")
+    assert [one.assignment.tolist() for one in run.classic.roster] == [[]]
+
+
 def test_the_first_record_of_an_upgrade_is_the_tombstone_of_the_classic_group() -> None:
     run = Mixed()
     run.classic_group(a=(0, 1))
