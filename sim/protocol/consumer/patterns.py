@@ -108,7 +108,7 @@ class Patterns:
         self._core.start_task(Task(self.task_key, lambda: matches(patterns, names)))
 
     def resolved(self, now: int, result: Matches) -> None:
-        """The task is done: write what has been found; other topics than before bump the group epoch."""
+        """The task is done: write what has been found; other topics than before, or topics that have changed, bump."""
         core, roster = self._core, self._core.roster
         if self._running is None:
             return
@@ -120,12 +120,14 @@ class Patterns:
             if (former.topics if former is not None else ()) != result[pattern]:
                 others.add(pattern)
             core.write(ConsumerGroupRegularExpression(pattern, ResolvedPattern(result[pattern], version, now)))
-        if others:
-            core.bump(self._topics.metadata_hash(), "a regular expression matches other topics")
+        metadata_hash = self._topics.metadata_hash()
+        if others or metadata_hash != roster.group.metadata_hash:
+            what = "a regular expression matches other topics" if others else "subscribed topics have changed"
+            core.bump(metadata_hash, what)
             self._topics.refreshed(now)
-            for member in roster:
-                if member.metadata.pattern in others:
-                    core.note(MemberSeen(member.member_id, self._topics.names_of(member.subscribed)))
+        for member in roster:
+            if member.metadata.pattern in others:
+                core.note(MemberSeen(member.member_id, self._topics.names_of(member.subscribed)))
 
 
 def matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> Matches:

@@ -200,6 +200,21 @@ def test_a_result_that_changes_nothing_bumps_nothing() -> None:
     assert (run.written(), run.epochs[0]) == (["RegularExpression"], 1)
 
 
+def test_a_result_bumps_if_a_topic_is_another_one_though_names_are_the_same() -> None:
+    """``GMM.handleRegularExpressionsResult`` compares the hash of metadata too."""
+    run = Coordination(consumer_regex_refresh_interval_us=20 * S)
+    run.join("a", topics=None, pattern="t")
+    run.run_task()
+    run.beat("a")
+    run.now += 21 * S
+    run.beat("a")
+    run.see(t=5)
+    run.run_task()
+    assert (run.written(), run.epochs[0]) == (["RegularExpression", "Metadata"], 3)
+    run.beat("a")
+    assert run.epochs[0] == 3
+
+
 def test_what_nobody_subscribes_to_any_more_is_not_written() -> None:
     run = Coordination()
     run.join("a", topics=None, pattern="t")
