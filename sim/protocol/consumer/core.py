@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from groupsim.sim.config import CoordinatorConfig, GroupConfig
 from groupsim.sim.protocol.consumer.journal import Journal
@@ -53,7 +53,7 @@ class GroupCore:
         self.timers = Timers()
         self.reason = ""
         self.replaced: list[str] = []
-        """Member ids that this request has given to nobody: their timers end with it."""
+        """Member ids that this request has given to nobody."""
         self._told_state = self.roster.state
         self._outcome = Outcome()
 
@@ -123,6 +123,12 @@ class GroupCore:
         classic = self.roster.members[member_id].metadata.classic
         return self.session_timeout_us if classic is None else classic.session_timeout_us
 
+    def end_timers(self, member_ids: Iterable[str]) -> None:
+        """Whoever of these is no member needs none (``GMM.replaceMember`` leaves them, to no effect)."""
+        for member_id in member_ids:
+            if member_id not in self.roster.members:
+                self.timers.cancel(member_id)
+
     def charge(self, spent_us: int) -> None:
         """The coordinator was busy for so long."""
         self._outcome.charged_us += spent_us
@@ -144,12 +150,9 @@ class GroupCore:
     def take(self, reply: Reply | None = None, expired: tuple[str, ...] = (), *, awaits_log: bool = False) -> Outcome:
         """Everything since the last time; the reply waits for the log if anything was written, or if it has to."""
         self._tell_state()
-        for member_id in self.replaced:
-            if member_id not in self.roster.members:
-                self.timers.cancel(member_id)
-        self.replaced.clear()
         outcome, self._outcome = self._outcome, Outcome()
-        outcome.batch = self.journal.seal(expired, is_awaited=awaits_log)
+        outcome.batch = self.journal.seal(expired, tuple(self.replaced), is_awaited=awaits_log)
+        self.replaced.clear()
         if reply is not None:
             (outcome.replies if outcome.batch is None else outcome.batch.replies).append(reply)
         return outcome

@@ -251,7 +251,8 @@ class ConsumerGroup:
         """
         core = self._core
         if error is Error.NONE:
-            core.journal.committed(batch)
+            for undo in core.journal.committed(batch):
+                core.end_timers(undo.replaced)
             self.classic_members.appended(now, batch)
             return Outcome()
         if error is Error.REQUEST_TIMED_OUT:
@@ -262,9 +263,7 @@ class ConsumerGroup:
             self._tell_undone(undo)
             for member_id in undo.expired:
                 core.timers.arm_session(member_id, now + WRITE_RETRY_US)
-            for member_id in undo.member_ids:
-                if member_id not in self.roster.members:
-                    core.timers.cancel(member_id)
+            core.end_timers(undo.member_ids)
         return core.take()
 
     def _tell_undone(self, undo: Undo) -> None:

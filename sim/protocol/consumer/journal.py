@@ -39,11 +39,14 @@ class Undo:
     inverses : list of record
     expired : tuple of str
         Members whose timer has made the batch: the timer is tried again.
+    replaced : tuple of str
+        Member ids that the batch has given to nobody: their timers end when the log has it.
     """
 
     existed: bool
     inverses: list[StateRecord]
     expired: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     @property
     def member_ids(self) -> tuple[str, ...]:
@@ -97,23 +100,24 @@ class Journal:
             self._records.clear()
             self._revert(self._undo)
 
-    def seal(self, expired: tuple[str, ...] = (), *, is_awaited: bool = False) -> Batch | None:
+    def seal(
+        self, expired: tuple[str, ...] = (), replaced: tuple[str, ...] = (), *, is_awaited: bool = False
+    ) -> Batch | None:
         """Hand out what has been written; None if that is nothing, unless something waits for the log all the same."""
         if not self._records and not is_awaited:
             return None
         if not self._records:
             self._undo = Undo(self._roster.exists, [])
         number = next(self._batches)
-        self._undo.expired = expired
+        self._undo.expired, self._undo.replaced = expired, replaced
         self.uncommitted[number] = self._undo
         batch = Batch(number, tuple(self._records), is_awaited=is_awaited)
         self._records = []
         return batch
 
-    def committed(self, number: int) -> None:
-        """The log has this batch, and all before it."""
-        for one in [one for one in self.uncommitted if one <= number]:
-            del self.uncommitted[one]
+    def committed(self, number: int) -> list[Undo]:
+        """The log has this batch, and all before it: what would have undone them."""
+        return [self.uncommitted.pop(one) for one in sorted(self.uncommitted) if one <= number]
 
     def failed(self, number: int) -> list[Undo]:
         """The log refused this batch: it and all that were built upon it are undone; newest first."""

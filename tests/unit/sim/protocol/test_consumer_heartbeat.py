@@ -264,6 +264,8 @@ def test_a_static_member_comes_back_with_everything_and_bumps_nothing() -> None:
     assert run.epochs == (2, 2)
     assert list(run.group.roster.members) == ["a-2"]
     assert MemberReplaced("a", "m", "a-2") in run.outcome.facts
+    assert run.outcome.batch is not None
+    run.group.on_appended(run.now, run.outcome.batch.number, Error.NONE)
     assert (run.group.session_due("a"), run.group.session_due("a-2")) == (FOREVER, run.now + 45 * S)
 
 
@@ -299,6 +301,20 @@ def test_who_was_replaced_is_fenced() -> None:
     assert run.beat("a", 2, instance_id="i").error is Error.FENCED_INSTANCE_ID
     assert run.beat("a", LEAVE_EPOCH, instance_id="i").error is Error.FENCED_INSTANCE_ID
     assert run.beat("b", 2, instance_id="j").error is Error.UNKNOWN_MEMBER_ID
+
+
+def test_a_replacement_that_the_log_refuses_leaves_the_old_member_and_its_timer() -> None:
+    """``GMM.replaceMember`` cancels no timer, in case the change is reverted."""
+    run = Coordination()
+    run.join("a", instance_id="i")
+    run.beat("a", STATIC_LEAVE_EPOCH, instance_id="i")
+    run.now += 5 * S
+    due = run.group.session_due("a")
+    run.join("a-2", instance_id="i")
+    run.fail_append()
+    assert (list(run.group.roster.members), run.group.session_due("a")) == (["a"], due)
+    run.sleep(40 * S)
+    assert run.group.size == 0
 
 
 def test_a_replacement_that_is_refused_leaves_the_old_member_and_its_timer() -> None:
