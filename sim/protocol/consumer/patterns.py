@@ -38,8 +38,8 @@ class Patterns:
     def __init__(self, core: GroupCore, topics: SubscribedTopics) -> None:
         self._core = core
         self._topics = topics
-        self._running: int | None = None
-        """Version of the image that a task looks at."""
+        self._running: tuple[int, int] | None = None
+        """Version of the image that a task looks at, and when it began (``TopicRegexResolver``)."""
 
     @property
     def task_key(self) -> str:
@@ -103,7 +103,7 @@ class Patterns:
     # --- the task -----------------------------------------------------------------------------------------------------
 
     def _start(self, now: int, patterns: tuple[str, ...]) -> None:
-        self._running = self._topics.version
+        self._running = self._topics.version, now
         names = tuple(sorted(self._topics.image))
         self._core.start_task(Task(self.task_key, lambda: matches(patterns, names)))
 
@@ -112,14 +112,14 @@ class Patterns:
         core, roster = self._core, self._core.roster
         if self._running is None:
             return
-        version, self._running, others = self._running, None, set()
+        (version, began_us), self._running, others = self._running, None, set()
         for pattern in sorted(result):
             if not roster.n_subscribers(pattern):
                 continue
             former = roster.patterns.get(pattern)
             if (former.topics if former is not None else ()) != result[pattern]:
                 others.add(pattern)
-            core.write(ConsumerGroupRegularExpression(pattern, ResolvedPattern(result[pattern], version, now)))
+            core.write(ConsumerGroupRegularExpression(pattern, ResolvedPattern(result[pattern], version, began_us)))
         metadata_hash = self._topics.metadata_hash()
         if others or metadata_hash != roster.group.metadata_hash:
             what = "a regular expression matches other topics" if others else "subscribed topics have changed"
