@@ -66,7 +66,8 @@ class ClientBehaviour:
     paces_polls: bool = True
     """Consumer protocol: poll() goes on in steps of retry.backoff.ms. False: an event wakes it (librdkafka)."""
     looks_at_polls: bool = False
-    """librdkafka looks every 500 ms whether max.poll.interval.ms is over. False: when Java's threads wake."""
+    """librdkafka's main thread looks every 500 ms whether max.poll.interval.ms is over, and for the coordinator whether
+    or not poll() is under way. False: when Java's threads wake, and while a poll() lasts."""
     ignores_missing_group: bool = False
     """librdkafka before 2.15: GROUP_ID_NOT_FOUND is ignored for ever."""
     repeats_user_data: bool = False

@@ -18,6 +18,7 @@ from groupsim.sim.protocol.consumer.member.member import ConsumerMember
 from groupsim.sim.protocol.interface import MemberMachine
 from groupsim.sim.protocol.zookeeper.member import ZookeeperMember
 from groupsim.sim.randomness import backoff_factor, hash64
+from groupsim.sim.units import FOREVER
 
 
 def new_assignors(client: Incarnation) -> tuple[Assignor, ...]:
@@ -61,6 +62,7 @@ def _new_classic_member(client: Incarnation, assignors: tuple[Assignor, ...]) ->
         commits=_commits(client),
         commit_every_us=client.processing.commit_every_us,
         commit_on_revoked=client.processing.commit_on_revoked,
+        poll_timeout_us=FOREVER if client.config.behaviour.looks_at_polls else client.processing.poll_timeout_us,
     )
     machine.subscription.topic_of = lambda position: client.books.partitions.topic[position]
     return machine

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.effects import Disconnect, Effects, Send
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinator
-from groupsim.sim.units import MS
+from groupsim.sim.units import FOREVER, MS
 
 LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 """Answers after which a member looks for its coordinator anew."""
@@ -65,6 +65,13 @@ class Backoff:
 class CoordinatorLookup:
     """Finds the coordinator (``ensureCoordinatorReady`` / ``lookupCoordinator``).
 
+    Parameters
+    ----------
+    group_id : str
+    backoff : Backoff
+    poll_timeout_us : int, microseconds
+        How long a poll() looks for it, which the next one does anew; `FOREVER`: a thread of its own does.
+
     Attributes
     ----------
     node : int or None
@@ -73,11 +80,17 @@ class CoordinatorLookup:
         No lookup before.
     """
 
-    __slots__ = ("_attempts", "_backoff", "_closed", "_closed_until", "_group_id", "in_flight", "node", "retry_at")
+    __slots__ = (
+        "_attempts", "_backoff", "_closed", "_closed_until", "_group_id", "_poll_timeout_us", "_poll_us", "in_flight",
+        "node", "retry_at",
+    )  # fmt: skip
 
-    def __init__(self, group_id: str, backoff: Backoff) -> None:
+    def __init__(self, group_id: str, backoff: Backoff, poll_timeout_us: int = FOREVER) -> None:
         self._group_id = group_id
         self._backoff = backoff
+        self._poll_timeout_us = poll_timeout_us
+        self._poll_us = 0
+        """When the poll() began that has failed last; the one that looks first begins there."""
         self._attempts = 0
         self.node: int | None = None
         self.in_flight = False
@@ -91,6 +104,8 @@ class CoordinatorLookup:
         if self.in_flight or now < self.retry_at:
             return []
         self.in_flight = True
+        if not self._attempts:
+            self._poll_us = now
         return [Send(Api.FIND_COORDINATOR, FindCoordinator(self._group_id))]
 
     def answered(self, now: int, node: int | None) -> bool:
@@ -101,13 +116,20 @@ class CoordinatorLookup:
         if self.node is not None:
             return False
         if node is None or (node == self._closed and now < self._closed_until):
-            self.retry_at = now + self._backoff.after(self._attempts)
-            self._attempts += 1
+            self._failed(now)
             return False
         self._attempts = 0
         self.retry_at = 0
         self.node = node
         return True
+
+    def _failed(self, now: int) -> None:
+        """Back off, at most until the poll() under way is over; its attempts count (``ensureCoordinatorReady``)."""
+        begun = now - (now - self._poll_us) % self._poll_timeout_us
+        if begun > self._poll_us:
+            self._poll_us, self._attempts = begun, 0
+        self.retry_at = min(now + self._backoff.after(self._attempts), begun + self._poll_timeout_us)
+        self._attempts += 1
 
     def lose(self, now: int, error: Error = Error.DISCONNECTED) -> Effects:
         """``markCoordinatorUnknown``: everything in flight fails.

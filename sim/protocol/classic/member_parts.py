@@ -44,6 +44,8 @@ class MemberParts:
         The application commits for a batch not more often than this; 0: for each.
     commit_on_revoked : bool
         The application calls commitSync in onPartitionsRevoked.
+    poll_timeout_us : int, microseconds
+        What the application gives poll(), and so a search for the coordinator.
     """
 
     __slots__ = (
@@ -76,6 +78,7 @@ class MemberParts:
         commits: str = "auto",
         commit_every_us: int = 0,
         commit_on_revoked: bool = False,
+        poll_timeout_us: int = FOREVER,
     ) -> None:
         self.config = config
         self.instance_id = instance_id
@@ -83,7 +86,7 @@ class MemberParts:
         self.membership = Membership(name, config, instance_id)
         self.subscription = SubscriptionState()
         self.ownership = Ownership(self.membership, self.backoff, commits, commit_every_us)
-        self.lookup = CoordinatorLookup(group_id, self.backoff)
+        self.lookup = CoordinatorLookup(group_id, self.backoff, poll_timeout_us)
         self.heartbeats = HeartbeatTimers(config, self.backoff)
         self.joining = JoinLoop(
             self.membership, self.subscription, self.ownership, self.lookup,

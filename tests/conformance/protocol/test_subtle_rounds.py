@@ -241,12 +241,12 @@ def test_31_it_is_bounded_by_the_rebalance_timeout(wire: Wire) -> None:
     assert leave.at_us <= 30 * S + WAY
 
 
-def test_32_discovery_backs_off_exponentially_with_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing answers: each attempt fails after the connection's set-up time and one backoff."""
+def _waits(monkeypatch: pytest.MonkeyPatch, poll_timeout_us: int) -> list[int]:
+    """Between lookups of 20 s in which nothing answers: each fails after the connection's set-up time of 10 ms."""
     config = client(connection_setup_timeout_us=10 * MS, request_timeout_us=100 * MS, session_timeout_us=30 * S)
     cut = Cut(between=(member(0), Target("broker", "0")), duration=Distribution.constant(20 * S))
     starts: list[int] = []
-    run = scenario(group(1, client=config), at(20 * S, cut), horizon_us=50 * S)
+    asking = group(1, client=config, processing=Processing(poll_timeout_us=poll_timeout_us))
     ask = Lookup.ask
 
     def noted(self: Lookup, now: int, effect: Send) -> None:
@@ -254,12 +254,23 @@ def test_32_discovery_backs_off_exponentially_with_jitter(monkeypatch: pytest.Mo
         ask(self, now, effect)
 
     monkeypatch.setattr(Lookup, "ask", noted)
-    simulate(run)
-    waits = [b - a - 10 * MS for a, b in pairwise(one for one in starts if 20 * S < one < 39 * S)]
+    simulate(scenario(asking, at(20 * S, cut), horizon_us=50 * S))
+    return [b - a - 10 * MS for a, b in pairwise(one for one in starts if 20 * S < one < 39 * S)]
+
+
+def test_32_discovery_backs_off_exponentially_with_jitter_while_a_poll_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = _waits(monkeypatch, 60 * S)
     for number, wait in enumerate(waits):
         base = min(100 * MS << number, 1000 * MS)
         assert 0.8 * base <= wait <= min(1.2 * base, 1000 * MS)
     assert len(set(waits[:4])) == 4
+
+
+def test_32_the_next_poll_looks_at_once_and_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls of 100 ms are over before a backoff is, or with it."""
+    waits = _waits(monkeypatch, 100 * MS)
+    assert len(waits) > 150
+    assert max(waits) <= 100 * MS
 
 
 def test_32_failed_joins_that_need_no_waiting_are_retried_at_once(wire: Wire) -> None:

@@ -39,6 +39,24 @@ def test_lookups_that_fail_back_off_further_and_a_good_one_starts_over() -> None
     assert _fail(lookup, now) == 100 * MS
 
 
+def test_each_poll_counts_its_lookups_anew_and_ends_on_time() -> None:
+    """AbstractCoordinator.ensureCoordinatorReady: attempts are those of the call, and Timer.sleep ends with poll()."""
+    lookup = CoordinatorLookup("g", _backoff(), poll_timeout_us=500 * MS)
+    waits, now = [], 7 * MS
+    for _ in range(5):
+        waits.append(_fail(lookup, now))
+        now = lookup.retry_at
+    assert waits == [100 * MS, 200 * MS, 200 * MS, 100 * MS, 200 * MS]
+
+
+def test_a_lookup_that_outlasts_its_poll_is_the_first_of_a_later_one() -> None:
+    lookup = CoordinatorLookup("g", _backoff(), poll_timeout_us=500 * MS)
+    _fail(lookup, 0)
+    assert lookup.look_up(100 * MS)
+    assert not lookup.answered(1_850 * MS, None)
+    assert lookup.retry_at == 1_950 * MS
+
+
 @pytest.mark.parametrize(
     ("attempts", "permille", "wait_ms"),
     [(0, 800, 80), (0, 1_200, 120), (3, 1_000, 800), (3, 1_200, 960), (4, 1_000, 1_000), (4, 800, 800),
