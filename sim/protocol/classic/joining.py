@@ -14,7 +14,7 @@ from groupsim.sim.protocol.classic.membership import PREPARING, STABLE, UNJOINED
 from groupsim.sim.protocol.classic.ownership import Ownership
 from groupsim.sim.protocol.classic.states import Step
 from groupsim.sim.protocol.classic.subscription import SubscriptionState
-from groupsim.sim.protocol.commit_errors import misses_topic
+from groupsim.sim.protocol.commit_errors import is_retriable
 from groupsim.sim.protocol.effects import Drop, Effects, Listen, Send
 from groupsim.sim.protocol.lookup import CoordinatorLookup
 from groupsim.sim.protocol.messages import Api, Error, JoinGroup, Positions, Protocols
@@ -112,10 +112,10 @@ class JoinLoop:
         return config.rebalance_timeout_us if self._ownership.commits == "auto" else config.default_api_timeout_us
 
     def repeats_commit(self, now: int, error: Error) -> bool:
-        """Whether the commit is to be repeated: partitions of it are no more, and that may pass (``onJoinPrepare``)."""
+        """Whether the commit is to be repeated: why it has failed may pass while there is time (``onJoinPrepare``)."""
         membership, until = self._membership, self._commits_until
         config = membership.config
-        if not misses_topic(error, config.behaviour) or now >= until:
+        if not is_retriable(error, config.behaviour) or now >= until:
             return False
         membership.prepare_needed = True
         membership.join_retry_at = min(now + config.retry_backoff_us, until)

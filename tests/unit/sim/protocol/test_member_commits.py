@@ -129,13 +129,31 @@ def test_a_retriable_auto_commit_is_due_again_after_the_backoff(error: Error) ->
     assert (h.member.coordinator is None) is (error is not Error.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-def test_a_commit_before_joining_that_loses_the_coordinator_joins_the_next_one() -> None:
-    """The join goes on when there is a coordinator again; nothing is sent into the void."""
+@pytest.mark.parametrize("error", [Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_COORDINATOR, Error.DISCONNECTED])
+def test_a_commit_before_joining_that_fails_for_now_is_repeated_before_anything_is_given_up(error: Error) -> None:
+    """onJoinPrepare: false for any retriable failure, until joinPrepareTimer is over; a lost coordinator comes first."""
     h = MemberHarness().stable()
     h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
-    h.drive().committed(Error.NOT_COORDINATOR)
-    assert h.flying() == [Api.FIND_COORDINATOR]
-    assert h.found().flying() == [Api.JOIN_GROUP]
+    h.drive().committed(error)
+    if error is not Error.COORDINATOR_LOAD_IN_PROGRESS:
+        assert h.flying() == [Api.FIND_COORDINATOR]
+        h.found()
+    assert h.flying() == []
+    assert h.sleep(100).flying() == [Api.OFFSET_COMMIT]
+    assert "revoked [0, 1]" not in h.heard
+    assert h.committed().flying() == [Api.JOIN_GROUP]
+    assert h.heard[-1] == "revoked [0, 1]"
+
+
+def test_a_commit_before_joining_is_not_repeated_when_its_time_is_over() -> None:
+    """joinPrepareTimer: the rebalance timeout."""
+    h = MemberHarness(max_poll_interval_us=1_000 * MS, heartbeat_interval_us=900 * MS).stable()
+    h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
+    h.drive()
+    for _ in range(9):
+        h.committed(Error.COORDINATOR_LOAD_IN_PROGRESS).sleep(100)
+    h.now = 1_000
+    assert h.committed(Error.COORDINATOR_LOAD_IN_PROGRESS).last(Api.JOIN_GROUP)
 
 
 def test_what_a_cooperative_member_gives_up_is_committed_in_the_listener() -> None:
