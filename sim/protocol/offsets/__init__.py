@@ -11,7 +11,7 @@ commit                     it is the committed one, whatever it says; what a tra
 commit of a transaction    it is pending for the producer, and nobody can fetch it
 marker COMMIT              it is the committed one, unless a later record is
 marker ABORT               it is dropped
-fetch                      -1 where there is none; UNSTABLE_OFFSET_COMMIT where an open transaction has one
+fetch                      -1 where there is none; a consumer is told UNSTABLE_OFFSET_COMMIT where one is pending
 OffsetDelete               tombstone; GROUP_SUBSCRIBED_TO_TOPIC while the group reads the topic
 DeleteGroups               tombstones for all of them, pending ones too, then the group's own; only of an empty group
 topic deleted              tombstones, in every group

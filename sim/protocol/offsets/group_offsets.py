@@ -117,16 +117,13 @@ class GroupOffsets:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def fetch(self, request: OffsetFetch) -> OffsetFetchResponse:
-        """``fetchOffsets``: as a consumer asks (``requireStable``), what a transaction has written to is not told."""
+        """``fetchOffsets``; who asks with ``requireStable`` takes none of what a transaction has written to."""
         error = self._group.check_fetch(request)
         if error is not Error.NONE:
             return OffsetFetchResponse(error, self.table.offset[:0])
         pending = self.pending.positions()
         unstable = np.intersect1d(request.positions, pending).astype(np.int32) if pending.size else pending
-        if not unstable.size:
-            return OffsetFetchResponse(error, self.table.offset[request.positions])
-        offsets = np.where(np.isin(request.positions, unstable), -1, self.table.offset[request.positions])
-        return OffsetFetchResponse(error, offsets, unstable)
+        return OffsetFetchResponse(error, self.table.offset[request.positions], unstable)
 
     def delete(self, request: OffsetDelete) -> tuple[OffsetDeleteResponse, Outcome]:
         """``deleteOffsets``: tombstones of what there is; of topics that are subscribed to, nothing is deleted."""

@@ -203,7 +203,7 @@ class OffsetSteps:
         found = {}
         for (topic, at, position), offset in zip(wanted, response.offsets.tolist(), strict=True):
             is_open = position in response.unstable and asked["committed_offset"] == "latest"
-            found[topic, at] = [offset, Error.UNSTABLE_OFFSET_COMMIT.value if is_open else Error.NONE.value]
+            found[topic, at] = [-1, Error.UNSTABLE_OFFSET_COMMIT.value] if is_open else [offset, Error.NONE.value]
         expected = {
             (topic["name"], one["partitionIndex"]): [one["committedOffset"], code(one["errorCode"])]
             for topic in step["response"]["topics"] for one in topic["partitions"]

@@ -320,12 +320,12 @@ def test_of_two_transactions_the_one_counts_that_wrote_later_whichever_ends_firs
     assert machine.table.offset[0] == offset
 
 
-def test_an_offset_that_is_pending_is_not_told() -> None:
-    """fetchOffsets with requireStable (4.4)."""
+def test_what_is_committed_is_told_and_what_is_pending_beside_it() -> None:
+    """fetchOffsets (4.4): with requireStable UNSTABLE_OFFSET_COMMIT, without it the committed offset."""
     machine = offsets_of(Stub(), (0, 0), (1, 0))
     machine.replay(record(0, 0, 200, producer_id=5), 2)
     response = machine.fetch(OffsetFetch(np.array([0, 1, 2], np.int32)))
-    assert (response.offsets.tolist(), response.unstable.tolist()) == ([-1, 100, -1], [0])
+    assert (response.offsets.tolist(), response.unstable.tolist()) == ([100, 100, -1], [0])
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_retriable_auto_commit_is_due_again_after_the_backoff(error: Error) ->
 
 @pytest.mark.parametrize("error", [Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_COORDINATOR, Error.DISCONNECTED])
 def test_a_commit_before_joining_that_fails_for_now_is_repeated_before_anything_is_given_up(error: Error) -> None:
-    """onJoinPrepare: false for any retriable failure, until joinPrepareTimer is over; a lost coordinator comes first."""
+    """onJoinPrepare: false for any retriable failure until joinPrepareTimer is over; a lost coordinator comes first."""
     h = MemberHarness().stable()
     h.member.on_heartbeat_response(0, Error.REBALANCE_IN_PROGRESS, 1)
     h.drive().committed(error)

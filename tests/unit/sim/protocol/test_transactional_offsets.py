@@ -50,7 +50,7 @@ class OffsetScene(TransactionScene):
         assert h.members == {"n"}
 
     def fetch(self) -> tuple[int, bool]:
-        """Offset of partition 0, and whether it is unstable."""
+        """Committed offset of partition 0, and whether it is unstable."""
         answer = self.harness.offsets.fetch(OffsetFetch(at(0)))
         return int(answer.offsets[0]), bool(answer.unstable.size)
 
@@ -138,6 +138,6 @@ def test_a_transaction_and_a_plain_commit_do_not_block_each_other() -> None:
     scene = OffsetScene()
     scene.send_offsets("m", 10)
     assert scene.harness.commit("m") is Error.NONE
-    assert scene.fetch() == (-1, True)
+    assert scene.fetch() == (7, True)
     scene.end("X", scene.mine.producer_id, 0, commit=True)
     assert scene.fetch() == (7, False)
