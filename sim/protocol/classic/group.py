@@ -363,8 +363,8 @@ class ClassicGroup:
         return not self.is_old
 
     def check_fetch(self, request: OffsetFetch) -> Error:
-        """Anybody may fetch offsets."""
-        return Error.NONE
+        """``ClassicGroup.validateOffsetFetch``: anybody may fetch offsets."""
+        return Error.GROUP_ID_NOT_FOUND if self.state is DEAD else Error.NONE
 
     def is_steady(self, member_id: str, instance_id: str | None, generation: int) -> bool:
         """Whether this member's heartbeats change nothing, now and as long as nothing else happens."""

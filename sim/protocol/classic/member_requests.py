@@ -116,7 +116,7 @@ class MemberRequests:
     def _validate_transactional(self, now: int, request: TxnOffsetCommit) -> Error:
         """``ClassicGroup.validateOffsetCommit`` of a transaction: in every state, and worth no heartbeat."""
         error = self._admit_anybody(now, request.generation, tells_missing=request.knows_stale_epoch)
-        if error is not Error.NONE or request.is_anonymous:
+        if error is not Error.NONE or (request.is_anonymous and self._rebalance.state is not DEAD):
             return error
         if self._rebalance.state is EMPTY and request.generation < 0:
             return Error.NONE

@@ -119,6 +119,8 @@ class GroupOffsets:
     def fetch(self, request: OffsetFetch) -> OffsetFetchResponse:
         """``fetchOffsets``; who asks with ``requireStable`` takes none of what a transaction has written to."""
         error = self._group.check_fetch(request)
+        if error is Error.GROUP_ID_NOT_FOUND:
+            return OffsetFetchResponse(Error.NONE, np.full(len(request.positions), -1))
         if error is not Error.NONE:
             return OffsetFetchResponse(error, self.table.offset[:0])
         pending = self.pending.positions()

@@ -353,6 +353,18 @@ def test_a_transaction_may_commit_in_every_state_if_it_is_of_this_generation(
     assert (reply.response.error, h.group.session_due(h.ids["a"])) == (expected, renewed)
 
 
+def test_a_dead_group_takes_no_commits_and_has_no_offsets() -> None:
+    """ClassicGroup.validateOffsetCommit, also of a transaction without members; validateOffsetFetch (4.4)."""
+    h = GroupHarness().stable("a")
+    h.commit("a")
+    h.group.on_unloaded(h.now * MS)
+    request = TxnOffsetCommit("", None, -1, np.array([0], np.int32), np.array([9]), 5)
+    (reply,) = h.group.on_request(h.now * MS, request, "waiter").replies
+    assert reply.response.error is Error.COORDINATOR_NOT_AVAILABLE
+    response = h.offsets.fetch(OffsetFetch(np.array([0], np.int32)))
+    assert (response.error, response.offsets.tolist()) == (Error.NONE, [-1])
+
+
 def test_what_is_told_of_a_group_that_there_is_not() -> None:
     """OffsetCommit v9, TxnOffsetCommit v6 (4.4): GROUP_ID_NOT_FOUND; older requests: ILLEGAL_GENERATION."""
     for knows, expected in ((True, Error.GROUP_ID_NOT_FOUND), (False, Error.ILLEGAL_GENERATION)):
