@@ -38,7 +38,7 @@ from groupsim.sim.protocol.classic.removal import Removal
 from groupsim.sim.protocol.classic.roster import Roster
 from groupsim.sim.protocol.classic.states import GroupState
 from groupsim.sim.protocol.classic.timers import Timers
-from groupsim.sim.protocol.facts import AssignmentSynced, MemberSeen
+from groupsim.sim.protocol.facts import AssignmentSynced, GroupForgotten, MemberSeen
 from groupsim.sim.protocol.interface import GroupDescription, MemberDescription, Outcome, Reply, Waiter
 from groupsim.sim.protocol.messages import (
     CONSUMER,
@@ -294,7 +294,7 @@ class ClassicGroup:
             self._rebalance.create(record.commit_us)
         if isinstance(record, OffsetRecord):
             return
-        rebalance = Rebalance(self._rebalance.group_id, self.config, self._rebalance.batches, self._rebalance.late)
+        rebalance = self._rebalance.anew()
         if isinstance(record, GroupMetadata):
             rebalance.restore(record)
         self._take_over(rebalance)
@@ -351,9 +351,11 @@ class ClassicGroup:
         return self._rebalance.take()
 
     def forget(self) -> Outcome:
-        """There is no such group any more."""
-        self._removal.forget()
-        return self._rebalance.take()
+        """The group goes with its last offset, or because an administrator says so: whoever comes makes a new one."""
+        outcome = self.delete()
+        outcome.facts.append(GroupForgotten())
+        self._take_over(self._rebalance.anew())
+        return outcome
 
     # --- members whose renewals are known in advance ------------------------------------------------------------------
 

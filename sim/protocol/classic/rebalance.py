@@ -100,6 +100,10 @@ class Rebalance:
         self.batches = count(1) if batches is None else batches
         self._outcome = Outcome()
 
+    def anew(self) -> Rebalance:
+        """A group of the same name of which nothing is known (``GMM.removeGroup``)."""
+        return Rebalance(self.group_id, self.config, self.batches, self.late)
+
     # --- what the host is handed --------------------------------------------------------------------------------------
 
     def take(self) -> Outcome:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from groupsim.sim.protocol.classic.rebalance import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, Rebalance
 from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.classic.roster import Member
-from groupsim.sim.protocol.facts import Cause, GroupForgotten, MemberRemoved
+from groupsim.sim.protocol.facts import Cause, MemberRemoved
 from groupsim.sim.protocol.messages import Error, JoinResponse, LeaveGroup, LeaveResponse, MemberIdentity
 from groupsim.sim.units import FOREVER
 
@@ -138,13 +138,3 @@ class Removal:
         self._remove(member)
         rebalance.note(MemberRemoved(member_id, member.name, Cause.EXPIRED))
         self._after_removal(now, f"removing member {member.name} on heartbeat expiration", timed=True)
-
-    def forget(self) -> None:
-        """The group goes with its last offset, or because an administrator says so: whoever comes makes a new one."""
-        rebalance = self._rebalance
-        self.delete()
-        if rebalance.exists:
-            rebalance.note(GroupForgotten())
-        rebalance.exists = False
-        rebalance.generation, rebalance.protocol, rebalance.subscribed = 0, None, None
-        rebalance.roster.protocol_type = None

@@ -19,7 +19,7 @@ from groupsim.sim.protocol.messages import (
     Subscription,
 )
 from groupsim.sim.protocol.offsets.records import CommittedOffsets
-from groupsim.sim.units import MS
+from groupsim.sim.units import FOREVER, MS
 from tests.support.groups import GroupHarness, in_state
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -129,6 +129,20 @@ def test_a_deleted_group_is_not_there_any_more() -> None:
     assert (group.state, group.generation) == (EMPTY, 0)
     h.ask("b")
     assert isinstance(h.records[-1], GroupMetadata)
+
+
+def test_ids_that_a_deleted_group_has_handed_out_are_not_known_to_the_next_one() -> None:
+    """GroupMetadataManager.removeGroup, getOrMaybeCreateClassicGroup: another ClassicGroup (4.4)."""
+    h = GroupHarness()
+    h.ask("a")
+    h.take(h.offsets.delete_group()[1])
+    assert (h.forgotten, h.group.exists, h.group.deadline) == (1, False, FOREVER)
+    h.ask("b", version=3)
+    answer = h.ask("a", h.ids["a"])
+    assert answer is not None
+    assert answer.error is Error.UNKNOWN_MEMBER_ID
+    h.sleep(3_000)
+    assert (h.state, h.group.size) == (COMPLETING, 1)
 
 
 @pytest.mark.parametrize("state", [EMPTY, PREPARING, COMPLETING, STABLE])
