@@ -16,7 +16,7 @@ from groupsim.sim.cluster.groups.assignment import Layouts
 from groupsim.sim.cluster.groups.group_protocols import CLASSIC_ONLY, ZOOKEEPER_ONLY, new_machine
 from groupsim.sim.cluster.groups.open_batch import OpenBatch, withdraw
 from groupsim.sim.cluster.groups.outcomes import exchange_of, extend
-from groupsim.sim.cluster.groups.succession import standing, succession
+from groupsim.sim.cluster.groups.succession import reverted, standing, succession
 from groupsim.sim.cluster.groups.unknown_partitions import REFUSED, known_part, told
 from groupsim.sim.cluster.interface import FastPath
 from groupsim.sim.cluster.shard.event_loop import EventLoop
@@ -196,6 +196,7 @@ class GroupHost:
             return
         if self.watermark.refuses and batch.records:
             extend(outcome, self._give_up(now, batch, Error.NOT_ENOUGH_REPLICAS))
+            outcome.facts += reverted(self.machine) if self.log.is_empty else ()
             self._append(now, outcome)
             return
         self.log.append(now, batch)

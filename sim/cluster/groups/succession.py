@@ -1,4 +1,4 @@
-"""What the books are told of a group that another coordinator has loaded.
+"""What the books are told of a group that another coordinator has loaded, or that has never been logged.
 
 The books know the group as the former coordinator had it. What the log did not have is lost: ids that were handed out,
 members that have come since the last SyncGroup of a leader, a rebalance under way. Who had left since then is a member
@@ -11,6 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from groupsim.sim.protocol.classic.group import ClassicGroup
+from groupsim.sim.protocol.classic.records import GroupTombstone
 from groupsim.sim.protocol.consumer.group import ConsumerGroup
 from groupsim.sim.protocol.facts import (
     AssignmentSynced,
@@ -44,7 +45,10 @@ class Standing(NamedTuple):
     has_rounds: bool
 
 
-def standing(machine: ClassicGroup | ConsumerGroup | MixedGroup | ZookeeperGroup) -> Standing:
+Machine = ClassicGroup | ConsumerGroup | MixedGroup | ZookeeperGroup
+
+
+def standing(machine: Machine) -> Standing:
     """How a group stands; of one that ZooKeeper holds together nothing stands there but offsets."""
     if isinstance(machine, ZookeeperGroup):
         return Standing(machine.at_broker.state, machine.at_broker.generation, {}, {}, False)
@@ -59,7 +63,16 @@ def standing(machine: ClassicGroup | ConsumerGroup | MixedGroup | ZookeeperGroup
     return Standing(group.state, group.generation, known, {}, False)
 
 
-def succession(before: Standing, after: Standing) -> list[Fact]:
+def reverted(machine: Machine) -> list[Fact]:
+    """The log has refused all that there is of a group: there is none (``CoordinatorRuntime.failCurrentBatch``)."""
+    if not machine.exists:
+        return []
+    before = standing(machine)
+    machine.replay(GroupTombstone())
+    return succession(before, standing(machine), "the log has refused the group")
+
+
+def succession(before: Standing, after: Standing, why: str = "another coordinator has loaded the group") -> list[Fact]:
     """What has changed with the coordinator, as facts."""
     facts: list[Fact] = [
         MemberRemoved(member_id, name, Cause.LOST, is_pending=True) for member_id, name in before.pending.items()
@@ -73,5 +86,5 @@ def succession(before: Standing, after: Standing) -> list[Fact]:
         if after.members:
             assignments = tuple((member_id, one.assignment) for member_id, one in after.members.items())
             facts.append(AssignmentSynced(assignments))
-        facts.append(StateChanged(after.state, after.generation, "another coordinator has loaded the group"))
+        facts.append(StateChanged(after.state, after.generation, why))
     return facts

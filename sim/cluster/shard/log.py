@@ -79,6 +79,11 @@ class GroupLog:
         """All that a new coordinator reads, but for offsets, which are kept elsewhere."""
         return tuple(self._last.values())
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a new coordinator would read nothing at all, offsets included."""
+        return not self._last and not self._offsets.known().size
+
     def append(self, now: int, batch: Batch) -> None:
         """Take a batch; one that nobody waits for needs no event."""
         self.write(batch)

@@ -114,6 +114,22 @@ def test_nobody_is_assigned_anything_while_too_few_are_in_sync() -> None:
     assert counts(result)["SyncGroup", "COORDINATOR_NOT_AVAILABLE"] > 0
 
 
+def test_a_group_is_none_until_the_log_takes_it() -> None:
+    """CoordinatorRuntime.failCurrentBatch: with the snapshot, ids that were handed out are gone."""
+    made = too_few("classic")
+    late = replace(made.groups[0].members, boot=Distribution.constant(65 * S))
+    made = replace(made, groups=(replace(made.groups[0], members=late),))
+    result = simulate(made)
+    asked = counts(result)
+    assert asked["JoinGroup", "UNKNOWN_MEMBER_ID"] == asked["JoinGroup", "MEMBER_ID_REQUIRED"] - 3 > 100
+    assert ("SyncGroup", "COORDINATOR_NOT_AVAILABLE") not in asked
+    (first,) = result.tables["rebalances"].itertuples(index=False)
+    assert (first.generation_to, first.members_after) == (1, 3)
+    assert first.start_us > 68 * S
+    assert first.preparing_us >= 3 * S
+    assert not differences(made, seed=1, check=False)
+
+
 def one_follower_dies(*, commit: bool) -> Scenario:
     """A follower of the group's offsets partition dies; of three members one commits, or nobody."""
     config = replace(QUIET, session_timeout_us=18 * S, offsets_replication_factor=2)
