@@ -6,6 +6,7 @@ Source: ``ClassicGroup`` and ``ClassicGroupMember`` (Kafka 4.4). Counters replac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,9 +15,6 @@ from groupsim.assignors.java.ordering import fold, string_hash, utf16
 from groupsim.sim.errors import ProtocolMisuse
 from groupsim.sim.protocol.interface import Waiter
 from groupsim.sim.protocol.messages import NO_PARTITIONS, Error, JoinGroup, Positions, Protocols, Subscription
-
-_TIE_ORDER = {"sticky": 8, "range": 9, "roundrobin": 10, "cooperative-sticky": 15}
-"""Bucket of each built-in name in a ``HashMap`` of 16: the order in which ties of the vote are broken."""
 
 
 @dataclass(slots=True, eq=False)
@@ -235,15 +233,20 @@ class Roster:
         return True
 
     def select_protocol(self) -> str:
-        """The assignor with most votes among those that everybody supports (``ClassicGroup.selectProtocol``)."""
+        """The assignor with most votes among those that everybody supports (``ClassicGroup.selectProtocol``).
+
+        Of several, the first that a ``HashMap`` of the votes yields.
+        """
         common = [name for name, supporters in self._supporters.items() if supporters == len(self)]
         if len(common) == 1:
             return common[0]
-        votes: dict[str, int] = {}
-        for member in self:
+        votes, table = Counter[str](), HashTable[str](ties=utf16)
+        for member in self.in_table_order():
             name = next(name for name, _ in member.protocols if self._supporters[name] == len(self))
-            votes[name] = votes.get(name, 0) + 1
-        return min(votes, key=lambda name: (-votes[name], _TIE_ORDER.get(name, 16), name))
+            votes[name] += 1
+        for name in votes:
+            table.put(name, fold(string_hash(name)))
+        return max(table.walk(), key=votes.__getitem__)
 
     def _count(self, member: Member, step: int) -> None:
         for name, _ in member.protocols:

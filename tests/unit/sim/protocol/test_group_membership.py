@@ -58,10 +58,17 @@ def test_same_bytes_compares_user_data_with_arrays() -> None:
         ([("range", "roundrobin"), ("roundrobin", "range")], "range"),
         ([("roundrobin", "cooperative-sticky"), ("cooperative-sticky", "roundrobin")], "roundrobin"),
         ([("sticky", "range"), ("sticky", "range"), ("range",)], "range"),
+        ([("range", "mine"), ("mine", "range")], "mine"),
+        ([("balanced", "range"), ("range", "balanced")], "range"),
+        ([("a", "q"), ("q", "a")], "a"),
+        ([("q", "a"), ("a", "q")], "q"),
     ],
 )
 def test_the_assignor_is_voted_for(lists: list[tuple[str, ...]], selected: str) -> None:
-    """ClassicGroup.selectProtocol, candidateProtocols; ties in the order of a Java HashMap (4.4)."""
+    """ClassicGroup.selectProtocol, candidateProtocols; ties in the order of a Java HashMap (4.4).
+
+    "a" and "q" are in the same bucket: there the first vote comes first.
+    """
     h = GroupHarness()
     for at, protocols in enumerate(lists):
         h.join(f"m{at}", protocols=protocols)
