@@ -13,15 +13,16 @@ from groupsim.sim.protocol.messages import NO_PARTITIONS, Api, Error, LeaveGroup
 UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
 
 ALREADY_REBALANCING = "group is already rebalancing"
+"""Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
 LEAVING = "consumer pro-actively leaving the group"
+
+_EXCEPTIONS = {Error.NONE: "UnjoinedGroup", Error.DISCONNECTED: "Disconnect"}
+"""Exceptions that are not called after an error of the protocol."""
 
 
 def encountered(error: Error, api: Api) -> str:
     """Why a member rejoins that has been told that it is none (``resetStateOnResponseError``)."""
     return f"encountered {error.name} from {api.name} response"
-
-
-"""Why a member rejoins whose heartbeat was answered REBALANCE_IN_PROGRESS."""
 
 
 class Membership:
@@ -113,10 +114,10 @@ class Membership:
         self.prepare_needed = True
 
     def join_failed(self, error: Error) -> None:
-        """A round that comes to nothing; NONE: it was good, but a reset has come first (``joinGroupIfNeeded``)."""
+        """A round that comes to nothing; NONE: its join was good, but a reset came first (``joinGroupIfNeeded``)."""
         self.join_in_flight = False
-        name = "UNJOINED_GROUP" if error is Error.NONE else error.value
-        self.request_rejoin(f"rebalance failed due to {name.title().replace('_', '')}Exception")
+        name = _EXCEPTIONS.get(error) or error.value.title().replace("_", "")
+        self.request_rejoin(f"rebalance failed due to {name}Exception")
 
     def _leaves(self, operation: CloseOperation) -> bool:
         if not self.config.behaviour.close_operations or operation is CloseOperation.DEFAULT:

@@ -145,7 +145,7 @@ class ResponseHandlers:
     def synced(self, now: int, response: SyncResponse, generation: int) -> Effects:
         """``SyncGroupResponseHandler``; the callbacks wait for the application.
 
-        A good answer after a reset is worth nothing: the round is over, and the next begins at once.
+        A good answer after a reset counts as ILLEGAL_GENERATION: the round is over, and the next begins at once.
         """
         membership = self._membership
         if not membership.join_in_flight:
@@ -161,7 +161,7 @@ class ResponseHandlers:
         if error in (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION) and current:
             keep_id = error is Error.ILLEGAL_GENERATION and behaviour.keep_id_on_illegal_generation
             membership.reset(encountered(error, Api.SYNC_GROUP), keep_id=keep_id)
-        membership.join_failed(error)
+        membership.join_failed(Error.ILLEGAL_GENERATION if error is Error.NONE else error)
         if error in LOST_COORDINATOR:
             return self._lookup.lose(now, error)
         if error is not Error.NONE and error not in _AT_ONCE:

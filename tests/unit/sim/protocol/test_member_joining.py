@@ -173,6 +173,7 @@ def test_the_answer_to_a_join_that_a_reset_came_across_is_worth_nothing() -> Non
     assert h.flying() == []
     assert h.sleep(100).flying() == [Api.JOIN_GROUP]
     assert h.last(Api.JOIN_GROUP).member_id == ""
+    assert h.last(Api.JOIN_GROUP).reason == "rebalance failed due to UnjoinedGroupException"
 
 
 def test_the_answer_to_a_sync_that_a_reset_came_across_is_worth_nothing() -> None:
@@ -290,6 +291,17 @@ class TestReason:
         h = MemberHarness(commits="none").drive().found().joined()
         h.synced(error=Error.UNKNOWN_MEMBER_ID)
         assert h.last(Api.JOIN_GROUP).reason == "rebalance failed due to UnknownMemberIdException"
+
+    def test_is_that_the_connection_is_gone(self) -> None:
+        """CoordinatorResponseHandler.onFailure: DisconnectException."""
+        h = MemberHarness(commits="none").drive().found().joined(Error.DISCONNECTED).found()
+        assert h.last(Api.JOIN_GROUP).reason == "rebalance failed due to DisconnectException"
+
+    def test_is_an_old_generation_if_a_reset_came_across_the_sync(self) -> None:
+        """SyncGroupResponseHandler: ILLEGAL_GENERATION, whatever was answered."""
+        h = MemberHarness(commits="none").drive().found().joined().sleep(3_000).beaten(Error.UNKNOWN_MEMBER_ID)
+        h.synced(0)
+        assert h.last(Api.JOIN_GROUP).reason == "rebalance failed due to IllegalGenerationException"
 
     def test_is_the_rebalance_of_others_once_a_heartbeat_tells(self) -> None:
         h = MemberHarness(commits="none").stable(leader="m-1")
