@@ -64,8 +64,11 @@ def standing(machine: Machine) -> Standing:
 
 
 def reverted(machine: Machine) -> list[Fact]:
-    """The log has refused all that there is of a group: there is none (``CoordinatorRuntime.failCurrentBatch``)."""
-    if not machine.exists:
+    """The log has refused all that there is of a group: there is none (``CoordinatorRuntime.failCurrentBatch``).
+
+    A consumer group has undone that itself.
+    """
+    if isinstance(machine, ConsumerGroup) or not machine.exists:
         return []
     before = standing(machine)
     machine.replay(GroupTombstone())
