@@ -78,7 +78,7 @@ def assert_records_have_what_logs_have(found: pd.DataFrame, readers: Readers) ->
         assert on_its_way <= in_log.keys()
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(timeline=st.lists(faults(), min_size=1, max_size=5, unique_by=lambda one: one.id), more=settings_of_runs())
 def test_each_input_has_its_fate(timeline: list[Entry], more: dict[str, Any]) -> None:
     """At 34 s faults stop and everybody is there, at 53 s who has thawed too late to commit."""

@@ -22,7 +22,7 @@ from tests.support.scenarios import client, cooperative, group, join, kill, paus
 pytestmark = pytest.mark.property
 
 FAMILIES: tuple[Family, ...] = ("jitter", "grid", "dense", "crowd", "aged", "delivery")
-SCENARIOS = {"jitter": 10, "grid": 11, "dense": 10, "crowd": 6, "aged": 10, "delivery": 10}
+SCENARIOS = {"jitter": 6, "grid": 7, "dense": 7, "crowd": 4, "aged": 7, "delivery": 7}
 """In a block; those of crowds are ten times as long."""
 LONG = (("jitter", 19), ("grid", 5))
 """A commit after each of some hundred thousand batches, all of them events in either fidelity."""

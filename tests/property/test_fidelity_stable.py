@@ -23,7 +23,7 @@ FAST = [
     (family, protocols)
     for family in FAMILIES
     for protocols in PROTOCOLS
-    if family != "crowd" and (family, protocols) not in {("dense", "mixed"), ("varied", "mixed")}
+    if family != "crowd" and (family, protocols) not in {("dense", "mixed"), ("varied", "mixed"), ("grid", "mixed")}
 ]
 """Of groups of both protocols every step is an event; those that are left out here take a minute."""
 

@@ -169,7 +169,7 @@ def test_each_input_is_once_in_the_output_or_twice_or_never_by_a_name(
         check(played(made), readers)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(**TROUBLE, client=st.sampled_from([None, COMMITTED, UNCOMMITTED]))
 def test_both_fidelities_agree(
     happened: list[tuple[str, int, list[int]]], asked: list[Entry], others: list[Entry], more: dict[str, Any],

@@ -55,8 +55,19 @@ def ends(result: Result) -> dict[str, str]:
     return {row["member"]: row["ended_by"] for row in rows(result, "members")}
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-@pytest.mark.parametrize(("node", "length_s"), [("all", 3), ("all", 45), (0, 20), (1, 70), (2, 70)])
+@pytest.mark.parametrize(
+    ("node", "length_s", "protocol"),
+    [
+        ("all", 3, "classic"), ("all", 45, "consumer"), (0, 20, "classic"), (1, 70, "consumer"), (2, 70, "classic"),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                ("all", 3, "consumer"), ("all", 45, "classic"), (0, 20, "consumer"), (1, 70, "classic"),
+                (2, 70, "consumer"),
+            )
+        ),
+    ],
+)  # fmt: skip
 def test_each_input_is_counted_once(readers: Readers, protocol: str, node: int | str, length_s: int) -> None:
     result = played(cut(length_s, node, protocol=protocol))
     assert is_once(readers, 1_200)

@@ -222,8 +222,13 @@ def test_what_only_an_isolated_coordinator_has_written_is_gone_when_another_one_
     assert output(result)["read_committed"] == (0, 0)
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-@pytest.mark.parametrize("length_s", [5, 25, 45])
+@pytest.mark.parametrize(
+    ("length_s", "protocol"),
+    [
+        (5, "classic"), (25, "consumer"), (45, "classic"),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((5, "consumer"), (25, "classic"), (45, "consumer"))),
+    ],
+)  # fmt: skip
 def test_each_input_is_counted_once_when_a_broker_is_alone(readers: Readers, protocol: str, length_s: int) -> None:
     for node in (OF_GROUP, LEADER, OF_TRANSACTIONS):
         result = played(scenario(between(node, "all", length_s), count=2, protocol=protocol, horizon_s=120))

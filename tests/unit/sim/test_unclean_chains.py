@@ -13,7 +13,7 @@ from groupsim.sim.units import S
 from tests.support.fidelity import differences
 from tests.unit.sim.chained_scenes import COMMITTED, UNCOMMITTED, Outputs, chain, of_three, reader
 from tests.unit.sim.scenes import delivered, entry, everybody, lasting, rows, simulate, summary
-from tests.unit.sim.transactional_scenes import JITTER
+from tests.unit.sim.transactional_scenes import JITTER, played
 from tests.unit.sim.unclean_scenes import BEHIND_S, BROKERS, DEAD_S, HORIZON_S, accident, five_brokers, replicas
 
 GONE = 2 * 10 * (DEAD_S - BEHIND_S)
@@ -54,7 +54,7 @@ def test_who_has_read_what_is_gone_reads_nothing_twice(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("client", LEVELS)
 def test_who_has_not_read_it_never_does(monkeypatch: pytest.MonkeyPatch, client: ClientConfig) -> None:
     outputs = Outputs(monkeypatch)
-    result = simulate(made(away(25, 45), client=client))
+    result = played(made(away(25, 45), client=client))
     lost = {one["cause"]: one["records"] for one in rows(result, "delivery", group="second", kind="loss")}
     assert lost.keys() == {"truncated log"}
     assert 100 < lost["truncated log"] <= GONE
@@ -63,8 +63,16 @@ def test_who_has_not_read_it_never_does(monkeypatch: pytest.MonkeyPatch, client:
     assert summary(result, "second")["lag_records_end"] == 0
 
 
-@pytest.mark.parametrize("client", LEVELS)
-@pytest.mark.parametrize("more", [(), (away(25, 45),), (away(29, 54),)])
+@pytest.mark.parametrize(
+    ("more", "client"),
+    [
+        ((), COMMITTED), ((away(25, 45),), UNCOMMITTED), ((away(29, 54),), COMMITTED),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (((), UNCOMMITTED), ((away(25, 45),), COMMITTED), ((away(29, 54),), UNCOMMITTED))
+        ),
+    ],
+)  # fmt: skip
 def test_both_fidelities_agree(client: ClientConfig, more: tuple[Entry, ...]) -> None:
     assert not differences(made(*more, client=client), 1, check=False)
 
@@ -73,6 +81,6 @@ def test_what_a_third_group_gets_is_made_of_what_the_second_has_read(monkeypatch
     """The second one's input goes back, and what it has made of it stays."""
     scenario = of_three(made(away(25, 45)))
     assert not differences(scenario, 1, check=False)
-    found = delivered(simulate(scenario))
+    found = delivered(played(scenario))
     assert found["loss", "truncated log"] > 100
     assert found["output loss (truncated input)", "read_committed"] == found["loss", "truncated log"]
