@@ -10,13 +10,13 @@ from collections.abc import Callable
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.protocol.effects import Disconnect, Effects, Send
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinator
-from groupsim.sim.units import FOREVER, MS
+from groupsim.sim.units import FOREVER, MS, S
 
 LOST_COORDINATOR = frozenset({Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.DISCONNECTED})
 """Answers after which a member looks for its coordinator anew."""
 
-_RECONNECT_US = 50 * MS
-"""``reconnect.backoff.ms``, which nobody changes."""
+RECONNECT_US, RECONNECT_MAX_US = 50 * MS, S
+"""``reconnect.backoff.ms`` and its maximum, which nobody changes."""
 
 
 class Backoff:
@@ -140,7 +140,7 @@ class CoordinatorLookup:
         if self.node is None:
             return []
         if error is Error.COORDINATOR_NOT_AVAILABLE:
-            self._closed, self._closed_until = self.node, now + _RECONNECT_US
+            self._closed, self._closed_until = self.node, now + RECONNECT_US
         self.node = None
         self.retry_at = now
         return [Disconnect()]

@@ -11,8 +11,9 @@ from groupsim.sim.client.incarnation import Incarnation
 from groupsim.sim.kernel.environment import Kind, deadline_key
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.effects import Send
+from groupsim.sim.protocol.lookup import RECONNECT_MAX_US, RECONNECT_US, Backoff
 from groupsim.sim.protocol.messages import Api, Error, FindCoordinatorResponse
-from groupsim.sim.randomness import hash64
+from groupsim.sim.randomness import backoff_factor, hash64
 
 
 class Lookup:
@@ -34,18 +35,24 @@ class Lookup:
         self._connecting = client.world.streams.draw(client.world.timing.connect, "connect", client.label)
         self._connections = 0
         self._connected_key = deadline_key(client.consumer.entity, Kind.TIMER)
+        jitter = backoff_factor(client.world.streams.key("reconnect backoff", client.label))
+        self._reconnecting = Backoff(RECONNECT_US, RECONNECT_MAX_US, jitter)
+        self._refusals = 0
 
     def ask(self, now: int, effect: Send) -> None:
         """Ask the least loaded node: with idle connections that is any, so one is drawn.
 
         Not one whose connection has just ended: others are connected (``NetworkClient.leastLoadedNode``). If none is
-        left, whoever is asked refuses the connection.
+        left, whoever is asked refuses the connection, and is not asked again before its backoff is over.
         """
         client, in_flight, world = self._client, self._in_flight, self._client.world
         nodes = world.live_nodes
         if not nodes:
-            self._connect(now, None)
+            # Polls that end meanwhile have nobody to ask: none of them is an event.
+            self._connect(now + self._reconnecting.after(self._refusals), None)
+            self._refusals += 1
             return
+        self._refusals = 0
         node = nodes[hash64(self._node_key, in_flight.numbers["other"]) % len(nodes)]
         connection = in_flight.asked.get(node)
         if connection is None or connection.broken:

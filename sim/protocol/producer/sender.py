@@ -265,7 +265,7 @@ class Sender:
             self.producer_id, self.epoch = NO_PRODUCER_ID, NO_EPOCH
         else:
             self.epoch += 1
-        for partition in self._rewritten:
+        for partition in sorted(self._rewritten):
             self._begin_anew(self.partitions[partition])
             self._unresolved.pop(partition, None)
         self._rewritten.clear()

@@ -55,6 +55,16 @@ def test_all_brokers_down_for_good_is_a_result(fidelity: str) -> None:
     assert len(after(result, 30 * S)) == 12
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_who_has_no_broker_to_ask_tries_once_a_second_whatever_poll_does(protocol: str) -> None:
+    """``reconnect.backoff.max.ms``: a connection is refused, and one look-up comes to nothing."""
+    config = replace(AUTO, group_protocol=protocol)
+    made = replace(world(at(30 * S, Kill(target=ALL))), groups=(group(3, client=config),))
+    events = [simulate(replace(made, horizon_us=end * S)).manifest["events"] for end in (60, 160)]
+    a_member_s = (events[1] - events[0]) / 3 / 100
+    assert 0 < a_member_s < 5
+
+
 def test_a_majority_of_controllers_that_is_gone_decides_nothing_and_goes_on_when_it_is_back() -> None:
     kills = [at(30 * S, Kill(target=Target("broker", "0-1", indices=(0, 1))))]
     gone = simulate(world(*kills))
