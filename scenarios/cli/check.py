@@ -132,7 +132,7 @@ def _run(suite: Suite) -> list[Ran]:
 
     ran = [Ran(one, Replications(one.scenario, one.seed)) for one in suite.entries]
     runs = [(one, number) for one in ran for number in range(one.entry.replications)]
-    with Progress("runs", len(runs)) as progress:
+    with Progress("run", len(runs)) as progress:
         for count, (one, number) in enumerate(runs, start=1):
             try:
                 one.done.add(simulate(one.entry.scenario, seed=one.entry.seed, replication=number))

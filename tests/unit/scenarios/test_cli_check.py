@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.scenarios.cli import output
 from groupsim.sim.errors import SimError
 from tests.support.command_line import SCENARIO, CommandLine
 from tests.support.given_runs import SUITE, Given, flat
@@ -16,6 +17,12 @@ class TestCheck:
         told = groupsim("check", guarded)
         assert (told.code, told.err) == (0, "")
         assert told.out == "4 metrics: 4 as in the baseline; 1 goal: 1 met; 3 runs\n"
+
+    def test_tells_how_many_runs_are_done(
+        self, groupsim: CommandLine, guarded: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(output, "_LINE_EVERY_S", 0.0)
+        assert groupsim("check", guarded).err.startswith("1 of 3 runs done\n2 of 3 runs done, ")
 
     def test_of_an_exact_metric_allows_nothing(self, groupsim: CommandLine, guarded: Path, runs: Given) -> None:
         runs.numbers["requests"] = lambda r: 1000 + (r == 1)
