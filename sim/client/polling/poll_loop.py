@@ -89,7 +89,7 @@ class PollLoop:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
         if self._job is not None or self._client.frozen is not None or self.held_us >= 0:
             return FOREVER
-        at = now if now > self.stuck_until else self.stuck_until
+        at = max(now, self.stuck_until)
         return at if self.schedule is None else self.schedule.reaction(at)
 
     # --- passes -------------------------------------------------------------------------------------------------------
@@ -123,8 +123,7 @@ class PollLoop:
 
     def _spacing_us(self) -> int:
         """Between two records of what is read, on average."""
-        client = self._client
-        rate = client.books.ledger.rate_of(client.consumption.partitions)
+        rate = self._client.books.ledger.rate_of(self._client.consumption.partitions)
         return round(1 / rate) if rate else 0
 
     def may_commit(self, now: int) -> bool:
@@ -228,7 +227,10 @@ class PollLoop:
         if self.schedule is None or away:
             return False
         self.pass_steps(now)
-        return self.schedule.answer(now)
+        begun, answers = self.schedule.last_pass(now), self.schedule.answer(now)
+        if answers and begun != now:
+            self._passed_us = now  # what has waited returns and looks around no more (``AsyncKafkaConsumer.poll``)
+        return answers
 
     # --- the heartbeat thread -----------------------------------------------------------------------------------------
 
@@ -255,9 +257,7 @@ class PollLoop:
             beat_due, others_due = member.deadlines
             return min(others_due, self._beat(member, beat_due, now))
         due = self._machine.deadline
-        if member is None:
-            return due
-        return self.reaction(max(due, now)) if due < FOREVER else due
+        return due if member is None or due >= FOREVER else self.reaction(max(due, now))
 
     def _beat(self, member: ClassicMember, due: int, now: int) -> int:
         """When the heartbeat thread acts on the heartbeat that is due at ``due``, from ``now`` on, microseconds."""

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from groupsim.sim import Result, simulate
-from groupsim.sim.config import ProducerConfig
+from groupsim.sim.config import ClientConfig, ProducerConfig
 from groupsim.sim.model import (
     ElectLeaders,
     Entry,
@@ -63,6 +63,13 @@ def read(result: Result, name: str = "g") -> int:
 def there(result: Result) -> int:
     """What table ``producers`` finds in the logs."""
     return int(result.tables["producers"][["in_log", "duplicated"]].sum().sum())
+
+
+@pytest.mark.parametrize("data", ["fluid", "exact"])
+def test_who_waits_for_records_acts_for_its_group_with_the_next_poll_in_both_fidelities(data: str) -> None:
+    """What a member has to give up is committed while it waits; what it waits for returns before it gives that up."""
+    members = group("g", 2, client=ClientConfig(group_protocol="consumer"))
+    assert not differences(written(groups=(members,), partitions=6, rate=1, data=data, horizon_s=20), 1, check=False)
 
 
 @pytest.mark.parametrize("config", [PLAIN, SURE, IDEMPOTENT], ids=["1", "all", "idempotent"])
