@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.sim import simulate
 from groupsim.sim.units import MS, S
 from tests.oracle.broker_instants import before_outages, instants, names, node_of
 from tests.oracle.failures import CannotPlay
@@ -53,6 +54,15 @@ def test_controllers_are_elected_in_one_vote_or_in_two() -> None:
     found, bounds = [one for one in told if one is not None], votes(played("coordinator-killed-range", RECORDINGS))
     kinds = [[low <= one <= high for low, high in bounds] for one in found]
     assert {tuple(one) for one in kinds} == {(True, False), (False, True)}
+
+
+@pytest.mark.parametrize("name", ["coordinator-killed-range", "coordinator-killed-cooperative"])
+def test_members_look_for_a_killed_coordinator_as_often_as_real_ones(name: str) -> None:
+    """Each poll() does so anew, three members some 300 times; with a backoff from poll to poll they did forty times."""
+    real = [sum(one.get("api") == "FindCoordinator" for one in each.facts) for each in fit(name)]
+    requests = simulate(played(name, RECORDINGS), seed=1).tables["requests"]
+    asked = requests.loc[requests["api"] == "FindCoordinator", "count"].sum()
+    assert min(real) <= asked <= max(real)
 
 
 @pytest.mark.parametrize("name", ["coordinator-killed-range", "consumer-coordinator-killed"])
