@@ -187,7 +187,8 @@ class PollLoop:
         if client.inbox or client.command is not None:
             due = self.reaction(now + 1)
         elif machine.is_worth_a_poll:
-            due = self.next_pass(now + 1)
+            # A wait that records have just ended looks around, too, if it has not by now.
+            due = self.next_pass(self.upcoming(now))
         if schedule is not None:
             upcoming = self.upcoming(now)
             if self._is_loud or self.has_news:
@@ -227,10 +228,7 @@ class PollLoop:
         if self.schedule is None or away:
             return False
         self.pass_steps(now)
-        begun, answers = self.schedule.last_pass(now), self.schedule.answer(now)
-        if answers and begun != now:
-            self._passed_us = now  # what has waited returns and looks around no more (``AsyncKafkaConsumer.poll``)
-        return answers
+        return self.schedule.answer(now)
 
     # --- the heartbeat thread -----------------------------------------------------------------------------------------
 

@@ -66,8 +66,8 @@ def there(result: Result) -> int:
 
 
 @pytest.mark.parametrize("data", ["fluid", "exact"])
-def test_who_waits_for_records_acts_for_its_group_with_the_next_poll_in_both_fidelities(data: str) -> None:
-    """What a member has to give up is committed while it waits; what it waits for returns before it gives that up."""
+def test_who_waits_for_records_acts_for_its_group_when_they_come_in_both_fidelities(data: str) -> None:
+    """What a member has to give up is committed while it waits, and given up when what it waits for returns."""
     members = group("g", 2, client=ClientConfig(group_protocol="consumer"))
     assert not differences(written(groups=(members,), partitions=6, rate=1, data=data, horizon_s=20), 1, check=False)
 
