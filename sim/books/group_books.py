@@ -19,7 +19,7 @@ from groupsim.sim.books.offsets.exact_ledger import ExactLedger
 from groupsim.sim.books.offsets.ledger import Ledger
 from groupsim.sim.books.producing.transactions import TransactionBooks
 from groupsim.sim.books.rebalances import RebalanceLog
-from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord, Life
+from groupsim.sim.books.record import DELETED, EXPIRED, GroupRecord
 from groupsim.sim.books.requests import RequestCounts
 from groupsim.sim.books.zookeeper_claims import ZookeeperClaims
 from groupsim.sim.catalog import Catalog, Partitions
@@ -106,8 +106,6 @@ class GroupBooks:
         self.consumers = self.zookeeper if is_held_by_zookeeper else ConsumerAssignments(self.availability)
         self.transactions = TransactionBooks(follows_records=scenario.data == "exact" and spec.produces is not None)
         self.handles = Handles()
-        self._lives: list[Life | None] = []
-        """By handle: the incarnation that the coordinator has taken in."""
         self.interest = Interest()
         self.assigns_by_hand = False
         self._by_hand: set[int] = set()
@@ -201,8 +199,7 @@ class GroupBooks:
         handle = self.handles.find(member_id)
         if handle is None or not self.availability.knows(handle):
             handle = self.availability.handle()
-            self.handles.add(member_id, name, handle)
-            self._lives.append(self.record.latest.get(name))
+            self.handles.add(member_id, name, handle, self.record.latest.get(name))
         return handle
 
     # --- facts of the coordinator -------------------------------------------------------------------------------------
@@ -227,16 +224,12 @@ class GroupBooks:
         if fact.cause is Cause.LEFT:
             self.tally("leaves")
         elif not fact.is_pending and fact.cause is not Cause.LOST:
-            self._evict(fact.member_id)
+            self.tally("evictions")
+            life = self.handles.life_of(fact.member_id)
+            if life is not None:
+                life.evicted += 1
         self.rebalances.went(kicked=fact.cause is not Cause.LEFT, is_pending=fact.is_pending)
         self._forget_member(fact.member_id)
-
-    def _evict(self, member_id: str) -> None:
-        self.tally("evictions")
-        handle = self.handles.find(member_id)
-        life = None if handle is None else self._lives[handle]
-        if life is not None:
-            life.evicted += 1
 
     def _replace(self, fact: MemberReplaced) -> None:
         if fact.successor == fact.member_id:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.production import Offsets
+from groupsim.sim.books.record import Life
 from groupsim.sim.protocol.messages import Positions
 
 
@@ -63,6 +64,7 @@ class Handles:
         self._slots: dict[str, int] = {}
         self._handles: dict[str, int] = {}
         self._slot_of_handle: list[int] = []
+        self._life_of_handle: list[Life | None] = []
 
     def enrol(self, reader: Reader) -> None:
         """A consumer that may become a member; called in order of slots."""
@@ -82,16 +84,22 @@ class Handles:
         """The handle of a member id that has one."""
         return self._handles[member_id]
 
-    def add(self, member_id: str, name: str, handle: int) -> None:
-        """A member id of the consumer ``name`` has this handle from now on, the next in order."""
+    def add(self, member_id: str, name: str, handle: int, life: Life | None) -> None:
+        """A member id of the consumer ``name`` has this handle from now on, the next in order; ``life``: as whom."""
         assert handle == len(self._slot_of_handle)
         self._handles[member_id] = handle
         self._slot_of_handle.append(self._slots.get(name, -1))
+        self._life_of_handle.append(life)
 
     def slot_of(self, member_id: str) -> int:
         """Slot of the consumer that has this member id, or had it last; -1: unknown."""
         handle = self._handles.get(member_id, -1)
         return self._slot_of_handle[handle] if handle >= 0 else -1
+
+    def life_of(self, member_id: str) -> Life | None:
+        """The incarnation that the coordinator has taken in under this member id, if one has lived."""
+        handle = self._handles.get(member_id, -1)
+        return self._life_of_handle[handle] if handle >= 0 else None
 
     @property
     def slots(self) -> NDArray[np.int32]:

@@ -89,7 +89,7 @@ class PollLoop:
         """The first instant at which the application is inside poll(), microseconds; `FOREVER` while a job runs."""
         if self._job is not None or self._client.frozen is not None or self.held_us >= 0:
             return FOREVER
-        at = max(now, self.stuck_until)
+        at = now if now > self.stuck_until else self.stuck_until
         return at if self.schedule is None else self.schedule.reaction(at)
 
     # --- passes -------------------------------------------------------------------------------------------------------
@@ -183,14 +183,13 @@ class PollLoop:
         if self._job is not None or self.held_us >= 0:
             return FOREVER
         machine, client, schedule = self._machine, self._client, self.schedule
-        due = FOREVER
+        due, upcoming = FOREVER, self.upcoming(now)
         if client.inbox or client.command is not None:
             due = self.reaction(now + 1)
         elif machine.is_worth_a_poll:
             # A wait that records have just ended looks around, too, if it has not by now.
-            due = self.next_pass(self.upcoming(now))
+            due = self.next_pass(upcoming)
         if schedule is not None:
-            upcoming = self.upcoming(now)
             if self._is_loud or self.has_news:
                 due = min(due, schedule.next_poll(upcoming))
             elif (commit_due := machine.next_commit_us) < FOREVER:
