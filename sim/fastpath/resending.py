@@ -52,7 +52,7 @@ class Resending:
             if (beat.answered, connection.response_key) >= moment:
                 self._await_answer(connection, beat)
             elif beat.kind != "commit":
-                self._machine.note_answer(quiet.read_at(beat.answered))
+                self._machine.note_answer(beat.sent, quiet.read_at(beat.answered))
         if committed is not None:
             self._books.ledger.commit(
                 self._client.consumption.partitions,

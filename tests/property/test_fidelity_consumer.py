@@ -89,3 +89,11 @@ def test_sudden_pauses_of_members_that_are_behind_by_an_epoch(seed: int) -> None
     found = scenario(members, *leaves, pauses, horizon_us=90 * S, partitions=120, latency=LOOPBACK)
     elided, message = (simulate(found, seed=seed, fidelity=one) for one in ("elided", "message"))
     assert elided.manifest["digests"] == message.manifest["digests"]
+
+
+def test_a_member_that_owned_nothing_waits_as_of_its_last_heartbeat() -> None:
+    """One after the other finds no offset and fails; the next is told of the partition after quiet heartbeats."""
+    strict = ClientConfig(group_protocol="consumer", auto_offset_reset="none")
+    found = scenario(group(5, client=strict), horizon_us=120 * S, partitions=1, latency=LOOPBACK)
+    different = {seed: names for seed in (0, 2, 3) if (names := differences(found, seed))}
+    assert not different

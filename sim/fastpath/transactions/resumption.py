@@ -20,7 +20,8 @@ def go_on(group: GroupHost, host: Transactions, client: TransactionalClient, don
         _show(client, done, done.last)
         _tell(group, host, client, done, done.last)
     if (renewed := int(standing.renewed_us[0])) > renewed_us:
-        client.machine.note_answer(int(standing.answered_us[0]))
+        sent_us = int(standing.beat_due_us[0]) - client.machine.heartbeat_interval_us
+        client.machine.note_answer(sent_us, int(standing.answered_us[0]))
         renewed_us = renewed
     group.rouse(client.machine.member_id, renewed_us)
     client.transactions.go_on()

@@ -179,8 +179,8 @@ class MemberParts:
         membership = self.membership
         return OffsetCommit(membership.member_id, membership.instance_id, membership.generation, positions, offsets)
 
-    def note_answer(self, read: int) -> None:
-        """A heartbeat's answer was read at ``read``, at which nobody has looked."""
+    def note_answer(self, sent: int, read: int) -> None:
+        """The answer to the heartbeat that was sent at ``sent`` was read at ``read``; nobody has looked at either."""
         self.heartbeats.succeeded(read)
 
     def restore_heartbeats(self, due: int, waiting_since: int) -> None:

@@ -52,9 +52,13 @@ class HeartbeatTimer:
 
     def sent(self, now: int) -> None:
         """``onSendAttempt``, ``resetTimer``."""
-        self.in_flight = True
-        self.sent_us = self.woken_us = now
+        self.await_answer(now)
         self._due = now + self.interval_us
+
+    def await_answer(self, sent: int) -> None:
+        """One was sent then; its answer is still to come."""
+        self.in_flight = True
+        self.sent_us = self.woken_us = sent
 
     def restore(self, due: int) -> None:
         """The next is due then, after some that nobody has looked at."""

@@ -180,8 +180,7 @@ class ConsumerMemberParts:
 
     def beat_again(self, sent: int) -> ConsumerGroupHeartbeat:
         """The heartbeat that was sent at ``sent``, and whose answer nobody has looked at yet."""
-        self.timer.in_flight = True
-        self.timer.woken_us = sent
+        self.timer.await_answer(sent)
         return ConsumerGroupHeartbeat(
             self.member_id, self.membership.epoch, self.instance_id, name=self.membership.name
         )
@@ -191,9 +190,9 @@ class ConsumerMemberParts:
         commit = self.ownership.commit(positions, is_awaited=False)
         return OffsetCommit(commit.member_id, self.instance_id, commit.generation, positions, offsets)
 
-    def note_answer(self, read: int) -> None:
-        """A heartbeat's answer was read at ``read``, at which nobody has looked."""
-        self.timer.woken_us = read
+    def note_answer(self, sent: int, read: int) -> None:
+        """The answer to the heartbeat that was sent at ``sent`` was read at ``read``; nobody has looked at either."""
+        self.timer.sent_us, self.timer.woken_us = sent, read
 
     @property
     def topics(self) -> tuple[str, ...]:
