@@ -25,8 +25,8 @@ from groupsim.sim.client.polling.heartbeat_thread import Cadence, next_beat
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.config import ClientConfig
 from groupsim.sim.errors import CannotBeginAged
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.model import Distribution, Entry, Group, Scenario, Topic
 from groupsim.sim.protocol.classic.member import ClassicMember

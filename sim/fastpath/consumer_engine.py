@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.polling.heartbeat_thread import Cadence
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import Elided, Phase
-from groupsim.sim.fastpath.heartbeats import Heartbeats, PunctualHeartbeats
+from groupsim.sim.fastpath.phases.deferred import Elided, Phase
 from groupsim.sim.fastpath.quiescence import Quiescence
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats, PunctualHeartbeats
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment, Kind, Moment, deadline_key

@@ -44,7 +44,7 @@ def has_memory(client: Client) -> bool:
     """Whether an assignor puts something of its own into the subscription, or wants to hear of every assignment.
 
     What cooperative-sticky remembers, a generation, is known to whoever deals with a cooperative member
-    (`sim.fastpath.deferred`).
+    (`sim.fastpath.phases.deferred`).
     """
     return any(
         (

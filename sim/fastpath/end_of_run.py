@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import PRESENT, DeferredMembers
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.phases.deferred import PRESENT, DeferredMembers
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.protocol.messages import Api
 

@@ -8,7 +8,6 @@ from typing import Any
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.end_of_run import finish_silent
 from groupsim.sim.fastpath.itineraries.classic_keep import KeepPhase
@@ -17,6 +16,7 @@ from groupsim.sim.fastpath.itineraries.classic_late_resume import LateResumePhas
 from groupsim.sim.fastpath.itineraries.classic_rejoin import RejoinPhase
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
 from groupsim.sim.fastpath.itineraries.classic_sync import SyncPhase
+from groupsim.sim.fastpath.phases.deferred import DeferredMembers
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.environment import Environment

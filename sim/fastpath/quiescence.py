@@ -1,8 +1,8 @@
 """Going quiet and waking up.
 
 A member may be quiet when nothing of it is under way and nothing of it will overtake anything else. While it is,
-nothing of it is an event (`sim.fastpath.steady_state`). Whoever touches it wakes it first: what would have happened by
-then is put into the books, and what would be on its way becomes messages.
+nothing of it is an event (`sim.fastpath.quiet.steady_state`). Whoever touches it wakes it first: what would have
+happened by then is put into the books, and what would be on its way becomes messages.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.bounds import Bounds
-from groupsim.sim.fastpath.catch_up import set_timers
-from groupsim.sim.fastpath.deferred import Elided, Phase
 from groupsim.sim.fastpath.eligibility import has_memory, is_plain
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.resending import Resending
-from groupsim.sim.fastpath.steady_state import Beat, Keys, SteadyState, reach
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.phases.catch_up import set_timers
+from groupsim.sim.fastpath.phases.deferred import Elided, Phase
+from groupsim.sim.fastpath.quiet.bounds import Bounds
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.resending import Resending
+from groupsim.sim.fastpath.quiet.steady_state import Beat, Keys, SteadyState, reach
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 from groupsim.sim.fastpath.transactions.parking import Parking
 from groupsim.sim.kernel.environment import Kind, deadline_key, message_key, process_key
 from groupsim.sim.protocol.classic.states import GroupState
@@ -30,7 +30,7 @@ from groupsim.sim.units import FOREVER
 
 
 class Phases(Protocol):
-    """Phases that members of a group go through together (`sim.fastpath.deferred.DeferredMembers`)."""
+    """Phases that members of a group go through together (`sim.fastpath.phases.deferred.DeferredMembers`)."""
 
     def phase_of(self, slot: int) -> Phase | None:
         """What a member goes with."""

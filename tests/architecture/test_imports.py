@@ -99,6 +99,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("sim.client.producing", "sim.client.zookeeper"),
     ("sim.client.consumer",),
     ("sim.client.pause_streams",),
+    ("sim.fastpath.quiet",),
+    ("sim.fastpath.phases",),
     ("sim.fastpath",),
     ("sim.world",),
     ("sim.timeline", "sim.past"),

@@ -56,7 +56,7 @@ def test_both_fidelities_queue_alike_in_a_busy_shard(family: Family) -> None:
 
 @pytest.mark.parametrize("consumer", [client(), cooperative()], ids=["eager", "cooperative"])
 def test_members_that_rejoin_together_have_waited_too(consumer: ClientConfig) -> None:
-    """Columns of many members (`sim.fastpath.steady_columns`) draw what each of them draws by itself."""
+    """Columns of many members (`sim.fastpath.quiet.steady_columns`) draw what each of them draws by itself."""
     often = replace(consumer, heartbeat_interval_us=S, enable_auto_commit=True)
     faults = (kill(20 * S, 3), join(31 * S, 20), pause(47 * S, 12 * S, 5))
     one = scenario(group(20, client=often), *faults, horizon_us=70 * S, partitions=40, rate_mrps=5_000)

@@ -23,8 +23,8 @@ from groupsim.sim.protocol.mixed.group import MixedGroup
 class OneOwner:
     """At most one member believes that it owns a partition in the current generation (broadcast exempt).
 
-    Deferred members (`sim.fastpath.deferred`) still show an older generation and are passed over: to look at one would
-    bring it up to date, and what is checked would no longer be the run that is asked about.
+    Deferred members (`sim.fastpath.phases.deferred`) still show an older generation and are passed over: to look at one
+    would bring it up to date, and what is checked would no longer be the run that is asked about.
     """
 
     def __init__(self) -> None:

@@ -12,9 +12,9 @@ from groupsim.sim.client.client import Client
 from groupsim.sim.client.polling.pace import Load
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import NO_COMMITS, PRESENT, DeferredMembers
-from groupsim.sim.fastpath.heartbeats import waiting_since
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.deferred import NO_COMMITS, PRESENT, DeferredMembers
+from groupsim.sim.fastpath.quiet.heartbeats import waiting_since
 from groupsim.sim.protocol.messages import Positions
 from groupsim.sim.units import FOREVER
 

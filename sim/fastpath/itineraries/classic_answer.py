@@ -13,10 +13,10 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import PRESENT, DeferredMembers
 from groupsim.sim.fastpath.eligibility import is_parked
-from groupsim.sim.fastpath.phase import CohortPhase
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.deferred import PRESENT, DeferredMembers
+from groupsim.sim.fastpath.phases.phase import CohortPhase
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.interface import Reply
 
@@ -25,7 +25,7 @@ class AnswerPhase(CohortPhase):
     """Members that are answered."""
 
     STAGE: ClassVar[int]
-    """Of members that are behind, and wait for such an answer (`sim.fastpath.deferred`)."""
+    """Of members that are behind, and wait for such an answer (`sim.fastpath.phases.deferred`)."""
 
     def gather(self, replies: Sequence[Reply], leave_us: int) -> list[Reply]:
         """Take on whom nothing stands in the way; the answers to the others.

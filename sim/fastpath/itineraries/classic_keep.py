@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import SYNCED, DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
+from groupsim.sim.fastpath.phases.deferred import SYNCED, DeferredMembers
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_adoption import adopt, keeps
 from groupsim.sim.fastpath.itineraries.classic_late_sync import answer_syncs, plan_syncs
-from groupsim.sim.fastpath.phase import CohortPhase
+from groupsim.sim.fastpath.phases.deferred import DeferredMembers
+from groupsim.sim.fastpath.phases.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Moment
 
 

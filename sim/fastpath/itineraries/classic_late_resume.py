@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
-from groupsim.sim.fastpath.deferred import PRESENT
 from groupsim.sim.fastpath.eligibility import has_cohort
 from groupsim.sim.fastpath.itineraries.classic_late_sync import answer_syncs, plan_syncs
 from groupsim.sim.fastpath.itineraries.classic_resume import ResumePhase
+from groupsim.sim.fastpath.phases.deferred import PRESENT
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.deferred import DeferredMembers
 from groupsim.sim.fastpath.itineraries.classic_answer import sessions_last
+from groupsim.sim.fastpath.phases.deferred import DeferredMembers
 from groupsim.sim.protocol.messages import Api, Error, SyncResponse
 
 

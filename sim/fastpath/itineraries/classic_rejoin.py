@@ -17,16 +17,16 @@ from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.books.record import REVOKED
 from groupsim.sim.client.fetching.parked_fetch import Chains, by_connection, gathering
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.busy_members import BusyMembers
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.commit_rows import CommitRows, CommitsOfIntervals, CommitsOfPolls
-from groupsim.sim.fastpath.deferred import AFTER_BATCH, NO_COMMITS, PRESENT, QUIET, DeferredMembers
 from groupsim.sim.fastpath.eligibility import has_cohort
-from groupsim.sim.fastpath.paused_members import PausedMembers
-from groupsim.sim.fastpath.phase import CohortPhase
+from groupsim.sim.fastpath.phases.busy_members import BusyMembers
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.commit_rows import CommitRows, CommitsOfIntervals, CommitsOfPolls
+from groupsim.sim.fastpath.phases.deferred import AFTER_BATCH, NO_COMMITS, PRESENT, QUIET, DeferredMembers
+from groupsim.sim.fastpath.phases.paused_members import PausedMembers
+from groupsim.sim.fastpath.phases.phase import CohortPhase
 from groupsim.sim.fastpath.quiescence import Quiescence
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
-from groupsim.sim.fastpath.steady_state import SteadyState
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.quiet.steady_state import SteadyState
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.member import ClassicMember

@@ -22,11 +22,11 @@ from groupsim.sim.client.fetching.offset_reset import where_to_begin
 from groupsim.sim.client.polling.heartbeat_thread import after_wait
 from groupsim.sim.client.polling.pace import Load
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import NO_COMMITS, SYNCED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase, sessions_last
-from groupsim.sim.fastpath.poll_schedules import Floats
-from groupsim.sim.fastpath.steady_state import commits_apart
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.deferred import NO_COMMITS, SYNCED
+from groupsim.sim.fastpath.quiet.poll_schedules import Floats
+from groupsim.sim.fastpath.quiet.steady_state import commits_apart
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import COMPLETING
 from groupsim.sim.protocol.interface import Reply

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import REJOINED
 from groupsim.sim.fastpath.itineraries.classic_answer import AnswerPhase
 from groupsim.sim.fastpath.itineraries.classic_late import LatePhase
 from groupsim.sim.fastpath.itineraries.classic_late_resume import LateResumePhase
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.deferred import REJOINED
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.protocol.classic.membership import PREPARING

@@ -11,10 +11,10 @@ from groupsim.sim.client.polling.heartbeat_thread import Cadence, first_wake, fi
 from groupsim.sim.client.polling.pace import Pace
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.client.polling.settling import Settling
-from groupsim.sim.fastpath.beats_of_many import send_before
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
-from groupsim.sim.fastpath.trains import RecentTrain, Train
+from groupsim.sim.fastpath.quiet.beats_of_many import send_before
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.quiet.trains import RecentTrain, Train
 from groupsim.sim.units import FOREVER
 from tests.support.schedules import in_closed_form
 

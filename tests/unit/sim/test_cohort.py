@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from groupsim.sim import simulate
 from groupsim.sim.books.offsets.holding import Holding
 from groupsim.sim.fastpath.itineraries import classic_late_resume, classic_rejoin, classic_resume, classic_sync
-from groupsim.sim.fastpath.phase import CohortPhase
+from groupsim.sim.fastpath.phases.phase import CohortPhase
 from groupsim.sim.kernel.environment import Environment, Kind, process_key
 from groupsim.sim.kernel.network import Path, round_trips
 from groupsim.sim.model import Distribution, Entry, GcPause, Network, Rate, Scenario, Target

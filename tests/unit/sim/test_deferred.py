@@ -14,9 +14,10 @@ from groupsim.sim.books.invariants.invariants import Watch
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath import deferred, engine
-from groupsim.sim.fastpath.catch_up import replay_keep, replay_resume
-from groupsim.sim.fastpath.columns import RoundColumns
+from groupsim.sim.fastpath import engine
+from groupsim.sim.fastpath.phases import deferred
+from groupsim.sim.fastpath.phases.catch_up import replay_keep, replay_resume
+from groupsim.sim.fastpath.phases.columns import RoundColumns
 from groupsim.sim.fastpath.quiescence import Quiescence
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Distribution, Entry, GcPause, Link, Override, Processing, Scenario, SlowHost, Target

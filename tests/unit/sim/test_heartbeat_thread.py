@@ -13,8 +13,8 @@ from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.polling.heartbeat_thread import Cadence, first_wake, first_within, gait, next_beat
 from groupsim.sim.client.polling.pace import Load, Pace
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 from groupsim.sim.model import Distribution
 from groupsim.sim.randomness import Draw
 from groupsim.sim.units import FOREVER, MS, S

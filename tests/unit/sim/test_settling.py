@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from groupsim.sim.client.polling.pace import Load, Pace, pace
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.client.polling.settling import MOST_PASSES, Batch, Settling, SettlingColumns
-from groupsim.sim.fastpath.columns import RoundColumns
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.phases.columns import RoundColumns
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.units import MS, S
 

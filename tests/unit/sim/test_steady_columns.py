@@ -14,13 +14,13 @@ from groupsim.sim.client.polling.pace import Load, Pace, catching_up, pace
 from groupsim.sim.client.polling.poll_schedule import NOT_INSIDE, PollSchedule
 from groupsim.sim.client.polling.settling import Settling
 from groupsim.sim.config import Timing
-from groupsim.sim.fastpath.commit_rows import CommitsOfIntervals
-from groupsim.sim.fastpath.flights import Requests, fly
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
-from groupsim.sim.fastpath.steady_state import Keys, SteadyState, commits_apart, reach
-from groupsim.sim.fastpath.trains import RecentTrain, Train
+from groupsim.sim.fastpath.phases.commit_rows import CommitsOfIntervals
+from groupsim.sim.fastpath.phases.flights import Requests, fly
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.quiet.steady_state import Keys, SteadyState, commits_apart, reach
+from groupsim.sim.fastpath.quiet.trains import RecentTrain, Train
 from groupsim.sim.model import Distribution, Processing
 from groupsim.sim.randomness import Draw, hash64
 from groupsim.sim.units import FOREVER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 
 
 def test_the_number_of_a_request_is_that_with_which_it_was_or_will_be_sent() -> None:

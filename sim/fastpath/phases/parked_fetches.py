@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
-from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.phases.columns import Column
 
 
 class ParkedFetches:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.columns import RoundColumns
+from groupsim.sim.fastpath.phases.columns import RoundColumns
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.protocol.effects import Adopt, Send
 from groupsim.sim.protocol.messages import Error, JoinGroup, OffsetFetchResponse

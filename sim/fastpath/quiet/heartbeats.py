@@ -18,8 +18,8 @@ from groupsim.sim.client.polling.heartbeat_thread import (
     repeats,
 )
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.trains import RecentTrain, Stretch, Train
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules, Times
+from groupsim.sim.fastpath.quiet.trains import RecentTrain, Stretch, Train
 from groupsim.sim.kernel.environment import Moment
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.heartbeats import heartbeats_before
-from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.steady_state import SteadyState
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.quiet.heartbeats import heartbeats_before
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules, Times
+from groupsim.sim.fastpath.quiet.steady_state import SteadyState
+from groupsim.sim.fastpath.quiet.trains import Train
 from groupsim.sim.kernel.environment import Moment
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
-from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.phases.columns import Column
 from groupsim.sim.kernel.alarm import Alarm
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.units import FOREVER

@@ -22,8 +22,8 @@ from groupsim.sim.books.availability import SHORT_PAUSE_US
 from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.config import Timing
-from groupsim.sim.fastpath.heartbeats import Heartbeats
-from groupsim.sim.fastpath.trains import RecentTrain
+from groupsim.sim.fastpath.quiet.heartbeats import Heartbeats
+from groupsim.sim.fastpath.quiet.trains import RecentTrain
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Path
 from groupsim.sim.spans import merged

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from groupsim.sim.client.client import Client
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
-from groupsim.sim.fastpath.steady_state import commits_apart, densest, heartbeats_apart, longest_round_trip
+from groupsim.sim.fastpath.quiet.steady_state import commits_apart, densest, heartbeats_apart, longest_round_trip
 from groupsim.sim.protocol.classic.member import ClassicMember
 from groupsim.sim.randomness import mean_of
 

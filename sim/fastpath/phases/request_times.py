@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.client.client import Client
 from groupsim.sim.config import Timing
-from groupsim.sim.fastpath.columns import Column
+from groupsim.sim.fastpath.phases.columns import Column
 from groupsim.sim.kernel.network import Path, round_trips, round_trips_alike
 from groupsim.sim.model import Distribution
 from groupsim.sim.protocol.messages import Api

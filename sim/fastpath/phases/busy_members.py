@@ -1,7 +1,7 @@
 """Quiet members that learn of a rebalance while more than one request of theirs is on its way.
 
-What others send alone travels here among commits that are on their way (`sim.fastpath.flights`); which these are is
-arithmetic (`sim.fastpath.commit_rows`), and so is how far back they count (`sim.fastpath.steady_state.reach`).
+What others send alone travels here among commits that are on their way (`flights`); which these are is arithmetic
+(`commit_rows`), and so is how far back they count (`sim.fastpath.quiet.steady_state.reach`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.config import Timing
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.commit_rows import CommitRows
-from groupsim.sim.fastpath.deferred import NO_COMMITS, DeferredMembers
-from groupsim.sim.fastpath.flights import Flights, Requests, fly
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
-from groupsim.sim.fastpath.steady_state import reach
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.commit_rows import CommitRows
+from groupsim.sim.fastpath.phases.deferred import NO_COMMITS, DeferredMembers
+from groupsim.sim.fastpath.phases.flights import Flights, Requests, fly
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.quiet.steady_state import reach
 
 _BEAT, _COMMIT, _JOIN = range(3)
 """Order within an instant."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groupsim.sim.client.client import Client
-from groupsim.sim.fastpath.steady_state import Beat, SteadyState
+from groupsim.sim.fastpath.quiet.steady_state import Beat, SteadyState
 from groupsim.sim.kernel.environment import Moment
 from groupsim.sim.kernel.network import Connection, Exchange
 from groupsim.sim.protocol.effects import Request

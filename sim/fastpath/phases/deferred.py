@@ -25,17 +25,17 @@ from groupsim.sim.client.polling.pace import Load, Pace, pace
 from groupsim.sim.client.polling.poll_schedule import PollSchedule
 from groupsim.sim.cluster.groups.group_host import GroupHost
 from groupsim.sim.config import ClientConfig
-from groupsim.sim.fastpath.barrier_wait import BarrierWait
-from groupsim.sim.fastpath.beats_of_many import send_before
-from groupsim.sim.fastpath.bounds import Bounds
-from groupsim.sim.fastpath.catch_up import replay_keep, replay_rejoin, replay_resume, replay_sync
-from groupsim.sim.fastpath.columns import Column, RoundColumns
-from groupsim.sim.fastpath.parked_fetches import ParkedFetches
-from groupsim.sim.fastpath.poll_schedules import PollSchedules
-from groupsim.sim.fastpath.request_times import RequestTimes
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
-from groupsim.sim.fastpath.steady_state import Keys, SteadyState
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.phases.barrier_wait import BarrierWait
+from groupsim.sim.fastpath.phases.catch_up import replay_keep, replay_rejoin, replay_resume, replay_sync
+from groupsim.sim.fastpath.phases.columns import Column, RoundColumns
+from groupsim.sim.fastpath.phases.parked_fetches import ParkedFetches
+from groupsim.sim.fastpath.phases.request_times import RequestTimes
+from groupsim.sim.fastpath.quiet.beats_of_many import send_before
+from groupsim.sim.fastpath.quiet.bounds import Bounds
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.quiet.steady_state import Keys, SteadyState
+from groupsim.sim.fastpath.quiet.trains import Train
 from groupsim.sim.kernel.environment import Environment, Moment
 from groupsim.sim.kernel.network import Exchange
 from groupsim.sim.model import Processing
@@ -69,7 +69,7 @@ class Elided(Protocol):
 
 
 class Phase(Protocol):
-    """A phase that members go through together (`sim.fastpath.phase`)."""
+    """A phase that members go through together (`sim.fastpath.phases.phase`)."""
 
     def release(self, slot: int) -> None:
         """One member is disturbed: it goes on by itself."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.client.polling.heartbeat_thread import Cadence, gait, next_beat, repeats
-from groupsim.sim.fastpath.poll_schedules import PollSchedules, Times
-from groupsim.sim.fastpath.trains import Train
+from groupsim.sim.fastpath.quiet.poll_schedules import PollSchedules, Times
+from groupsim.sim.fastpath.quiet.trains import Train
 
 
 class Sent(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from groupsim.sim.books.offsets.services import Slots
-from groupsim.sim.fastpath.catch_up import schedule_of
-from groupsim.sim.fastpath.deferred import DeferredMembers
-from groupsim.sim.fastpath.steady_state import SteadyState
+from groupsim.sim.fastpath.phases.catch_up import schedule_of
+from groupsim.sim.fastpath.phases.deferred import DeferredMembers
+from groupsim.sim.fastpath.quiet.steady_state import SteadyState
 from groupsim.sim.kernel.environment import Moment
 
 

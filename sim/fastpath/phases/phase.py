@@ -6,7 +6,7 @@ assigns, its offsets and its first fetch once the group is stable. So each of th
 computation when it begins, and carried out at once for all, when it is over or when somebody looks.
 
 Carried out are the books: what others can see. The members' own objects learn of it when somebody looks at them
-(`sim.fastpath.deferred`).
+(`sim.fastpath.phases.deferred`).
 
 A member that is disturbed in the middle (a pause, a kill, another rebalance) leaves its phase: what it has done since
 the phase began is then carried out as the events that it would have been (`Environment.replay`), by the code that moves
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
 from groupsim.sim.cluster.groups.group_host import GroupHost
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.deferred import DeferredMembers
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.deferred import DeferredMembers
 from groupsim.sim.kernel.environment import Environment, Moment, Occurrence
 from groupsim.sim.protocol.messages import Positions
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupsim.sim.books.offsets.services import Slots
-from groupsim.sim.fastpath.columns import Column
-from groupsim.sim.fastpath.flights import Matrix
-from groupsim.sim.fastpath.steady_columns import SteadyColumns
+from groupsim.sim.fastpath.phases.columns import Column
+from groupsim.sim.fastpath.phases.flights import Matrix
+from groupsim.sim.fastpath.quiet.steady_columns import SteadyColumns
 from groupsim.sim.units import FOREVER
 
 
