@@ -81,28 +81,18 @@ def simulate(
     _check_number("replication", replication)
     if fidelity not in ("elided", "message"):
         raise ConfigError(f"fidelity is {fidelity!r}; allowed: elided, message")
-    started, gauge = time.perf_counter(), gauge or Gauge()
+    started, gauge, is_loud = time.perf_counter(), gauge or Gauge(), fidelity == "message"
     try:
         with _COLLECTOR.at_rest():
-            is_loud, scenario = fidelity == "message", with_past(scenario)
-            world = _build(scenario, Streams(seed, replication), gauge, is_loud=is_loud and not scenario.origin_us)
-            if check:
-                groups = [Watched(one, world.members[name]) for name, one in world.groups.items()]
-                Watch(world.env, groups).attach()
-            if after_each is not None:
-                _observe(world.env, after_each)
+            world = _build(with_past(scenario), Streams(seed, replication), gauge, is_loud=is_loud)
+            _watch(world, after_each, check=check)
             _live(world, gauge, is_loud=is_loud)
-            books = [group.books for group in world.groups.values()]
-            rows = Tabulator(
-                scenario, books, [*world.shards.books.values()], world.broker_books, world.producer_books.rows,
-                world.last_fault_us, world.readings, seed=seed, replication=replication, variant=variant,
-            )  # fmt: skip
-            tables = rows.tables()
+            tables = _tabulator(world, seed, replication, variant).tables()
     except SimError as error:
         error.add_note(f"replay: {replay_line(scenario, seed, replication)}")
         raise
     notices = world.notices()
-    manifest = _manifest(scenario, seed, replication, variant, fidelity)
+    manifest = _manifest(world.scenario, seed, replication, variant, fidelity)
     manifest |= {
         "events": world.env.events,
         "wall_s": round(time.perf_counter() - started, 6),
@@ -123,7 +113,7 @@ def replay_line(scenario: Scenario, seed: int, replication: int) -> str:
 
 
 def _build(scenario: Scenario, streams: Streams, gauge: Gauge, *, is_loud: bool) -> World:
-    world = World(scenario, streams, is_loud=is_loud, gauge=gauge)
+    world = World(scenario, streams, is_loud=is_loud and not scenario.origin_us, gauge=gauge)
     created = [entry.verb.topic.name for entry in scenario.timeline if isinstance(entry.verb, CreateTopic)]
     for name in [*world.catalog.rates, *created]:
         world.add_producer(name)
@@ -157,6 +147,14 @@ def _begin_timeline(world: World) -> None:
             dispatch(world, entry)
 
 
+def _watch(world: World, after_each: Callable[[int], None] | None, *, check: bool) -> None:
+    """Let invariants, and who asks for it, look at the run after each event."""
+    if check:
+        Watch(world.env, [Watched(one, world.members[name]) for name, one in world.groups.items()]).attach()
+    if after_each is not None:
+        _observe(world.env, after_each)
+
+
 def _live(world: World, gauge: Gauge, *, is_loud: bool) -> None:
     """What was before 0, if groups begin aged, and the run up to its horizon."""
     if world.scenario.origin_us:
@@ -166,6 +164,15 @@ def _live(world: World, gauge: Gauge, *, is_loud: bool) -> None:
     world.env.run_before(world.scenario.horizon_us)
     gauge.stage = Stage.TABLES
     _finish(world)
+
+
+def _tabulator(world: World, seed: int, replication: int, variant: str) -> Tabulator:
+    """What makes tables of the books of a run that is over."""
+    return Tabulator(
+        world.scenario, [group.books for group in world.groups.values()], [*world.shards.books.values()],
+        world.broker_books, world.producer_books.rows, world.last_fault_us, world.readings,
+        seed=seed, replication=replication, variant=variant,
+    )  # fmt: skip
 
 
 def _observe(env: Environment, told: Callable[[int], None]) -> None:
