@@ -304,14 +304,11 @@ class Client(Incarnation):
 
     def arm(self, now: int) -> None:
         """Arm the alarms of a loud member."""
-        poll_loop, alarms = self.poll_loop, self.alarms
-        due = poll_loop.thread_due(now)
-        max_poll = poll_loop.max_poll_due(now)
-        alarms.watch_member(
-            # A thread that wakes to beat looks first whether the application is too late.
-            heartbeat=FOREVER if poll_loop.holds_monitor or max_poll == due else max(due, now),
+        poll_loop = self.poll_loop
+        self.alarms.watch_member(
+            heartbeat=FOREVER if poll_loop.holds_monitor else max(poll_loop.thread_due(now), now),
             poll=poll_loop.next_poll(now),
-            max_poll=max(max_poll, now),
+            max_poll=max(poll_loop.max_poll_due(now), now),
             timeout=self.in_flight.given_up_us,
         )
 
@@ -346,8 +343,10 @@ class Client(Incarnation):
         self.drive(now)
 
     def on_deadline(self, now: int) -> None:
-        """A timer of the machine is due."""
-        if self.frozen is None:
+        """A timer of the machine is due; a thread that wakes to beat looks first whether the application is too late."""
+        if self.poll_loop.max_poll_due(now) <= now:
+            self.on_poll_expired(now)
+        elif self.frozen is None:
             self.do(now, self.machine.on_deadline(now))
             self.drive(now)
 

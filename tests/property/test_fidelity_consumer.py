@@ -97,3 +97,11 @@ def test_a_member_that_owned_nothing_waits_as_of_its_last_heartbeat() -> None:
     found = scenario(group(5, client=strict), horizon_us=120 * S, partitions=1, latency=LOOPBACK)
     different = {seed: names for seed in (0, 2, 3) if (names := differences(found, seed))}
     assert not different
+
+
+def test_a_thread_that_wakes_to_beat_sees_first_that_the_application_is_late() -> None:
+    """Each batch of 500 takes as long as may be between two polls: only a heartbeat's instant can fall behind that."""
+    hasty = ClientConfig(group_protocol="consumer", max_poll_interval_us=1 * S)
+    found = scenario(group(1, client=hasty), horizon_us=40 * S, partitions=1, rate_mrps=500_000)
+    assert simulate(found).summary.leaves.sum() == 3
+    assert not differences(found, 1)
