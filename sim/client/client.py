@@ -343,7 +343,7 @@ class Client(Incarnation):
         self.drive(now)
 
     def on_deadline(self, now: int) -> None:
-        """A timer of the machine is due; a thread that wakes to beat looks first whether the application is too late."""
+        """A timer of the machine is due; a thread that wakes to beat looks first whether the application is late."""
         if self.poll_loop.max_poll_due(now) <= now:
             self.on_poll_expired(now)
         elif self.frozen is None:

@@ -14,6 +14,7 @@ from groupsim.sim.books.invariants.consumer_invariants import (
     StableIsStable,
 )
 from groupsim.sim.books.invariants.watched import Invariant, Seen, Watched, protocol_machine, twice
+from groupsim.sim.books.offsets.production import Offsets
 from groupsim.sim.errors import InvariantViolation
 from groupsim.sim.kernel.environment import Environment
 from groupsim.sim.protocol.classic.group import ClassicGroup
@@ -114,14 +115,27 @@ class CommitsWithinPositions:
 
 
 class ReadsWhatIsThere:
-    """Nobody has processed, of what comes in jumps, a record that readers of its isolation level do not see."""
+    """Nobody has processed, of what comes in jumps, a record that readers of its isolation level do not see.
+
+    It is looked at whenever what they see has changed, or who reads it since when: processed records only become more,
+    and are held against what was there until then.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, Offsets]] = {}
 
     def violated(self, now: int, group: Watched) -> str | None:
         """A partition that is processed beyond its records, if there is one."""
-        positions, ends = group.books.ledger.shown()
+        ledger, name = group.books.ledger, group.books.name
+        positions, ends = ledger.shown()
         if not positions.size:
             return None
-        beyond = group.books.ledger.processed(now)[positions] > ends
+        changes, there = self._last.get(name, (-1, ends))
+        if changes == ledger.log.rows and np.array_equal(there, ends):
+            return None
+        self._last[name] = ledger.log.rows, ends
+        seen = np.minimum(ends, there) if len(ends) == len(there) else ends
+        beyond = ledger.processed(now)[positions] > seen
         if beyond.any():
             return f"partition {int(positions[np.flatnonzero(beyond)[0]])} is processed beyond what readers see"
         return None

@@ -134,12 +134,12 @@ class Production:
 
     def shown(self) -> tuple[Positions, Offsets]:
         """Partitions of topics without a rate, and log end offsets that readers see, taken over or not. Shapes (n,)."""
-        if not self._catalog.arrivals:
-            return NO_PARTITIONS, NOWHERE
         read = [topic for topic in self._partitions.topics if topic in self._catalog.arrivals]
-        positions = np.concatenate([NO_PARTITIONS, *(self._partitions.of(topic) for topic in read)])
-        ends = [self._arrivals(topic).ends(self._numbers(self._partitions.of(topic))) for topic in read]
-        return positions, np.concatenate([NOWHERE, *ends])
+        if not read:
+            return NO_PARTITIONS, NOWHERE
+        positions = [self._partitions.of(topic) for topic in read]
+        ends = [self._arrivals(topic).ends(self._numbers(some)) for topic, some in zip(read, positions, strict=True)]
+        return np.concatenate(positions), np.concatenate(ends)
 
     def arrive(self, topic: str) -> Positions:
         """Take over what has come to a topic without a rate; the partitions to which it has come."""

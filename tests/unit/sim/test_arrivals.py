@@ -125,10 +125,24 @@ def test_nobody_processes_what_readers_do_not_see() -> None:
     run.act(Action(0, "take", 0, 0, 0))
     run.act(Action(5, "arrive", 0, 0, 3))
     run.act(Action(0, "poll", 0, 0, 0))
-    group: Any = SimpleNamespace(books=SimpleNamespace(ledger=run.ledger))
-    assert ReadsWhatIsThere().violated(1_000, group) is None
+    group: Any = SimpleNamespace(books=SimpleNamespace(ledger=run.ledger, name="g"))
+    watch = ReadsWhatIsThere()
+    assert watch.violated(1_000, group) is None
     run.arrivals._partitions[0].ends[-1] = 3
-    assert "partition 0 is processed beyond" in str(ReadsWhatIsThere().violated(1_000, group))
+    assert "partition 0 is processed beyond" in str(watch.violated(1_000, group))
+
+
+def test_what_has_just_come_nobody_has_processed() -> None:
+    """Not even if it makes up for what was read too early: it is held against what was there until then."""
+    run = Jumps()
+    run.act(Action(0, "take", 0, 0, 0))
+    run.act(Action(5, "arrive", 0, 0, 3))
+    group: Any = SimpleNamespace(books=SimpleNamespace(ledger=run.ledger, name="g"))
+    watch = ReadsWhatIsThere()
+    assert watch.violated(5, group) is None
+    run.ledger.raise_frontier(10, np.array([0], np.int32), np.array([run.ledger.shown()[1][0] + 1]))
+    run.act(Action(20, "arrive", 0, 0, 3))
+    assert "partition 0 is processed beyond" in str(watch.violated(20, group))
 
 
 def test_a_log_need_not_be_in_order() -> None:
