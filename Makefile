@@ -57,7 +57,7 @@ test: setup
 	$(PYTEST) tests/spark
 
 test-all: setup
-	LIBRARY_SEEDS=20 $(PYTEST) -m "slow or not slow"
+	LIBRARY_SEEDS=20 WATCH_BOTH=1 $(PYTEST) -m "slow or not slow"
 
 # Recordings go to tests/golden/kafka, those of outages to tests/golden/outages. A play takes as long as its scenario's
 # horizon; three are played at once. Each kind of outage has a cluster of its own: brokers that fail have all topics to

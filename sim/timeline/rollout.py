@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simpy.events import ProcessGenerator
+from simpy.events import Process, ProcessGenerator
 
 from groupsim.sim.client.consumer import Consumer
 from groupsim.sim.kernel.environment import Kind, process_key
@@ -48,20 +48,19 @@ class Rollout:
 
     def _in_place(self, batches: Sequence[Sequence[Consumer]]) -> ProcessGenerator:
         for batch in batches:
-            for consumer in batch:
-                self._restart(consumer)
+            restarts = [self._restart(consumer) for consumer in batch]
             self._count(batch)
-            yield from self._ready(batch)
+            yield from self._ready(batch, restarts)
 
     def _count(self, batch: Sequence[Consumer]) -> None:
         self._done += len(batch)
         self.dispatcher.note_progress("members", self._done, self._of)
 
-    def _restart(self, consumer: Consumer) -> None:
+    def _restart(self, consumer: Consumer) -> Process:
         verb, world = self.verb, self.world
         down = self.dispatcher.draw("down", consumer.name)(self.dispatcher.number)
         self.dispatcher.note(consumer.group.name, consumer.name)
-        world.env.process(stop_and_start(world, consumer, verb, down))
+        return world.env.process(stop_and_start(world, consumer, verb, down))
 
     def _with_surge(self, members: Sequence[Consumer]) -> ProcessGenerator:
         """New before old: spare names start, and each name that has stopped is the next spare."""
@@ -85,13 +84,17 @@ class Rollout:
             self.dispatcher.note(consumer.group.name, consumer.name)
             yield from stop(self.world, consumer, self.verb)
 
-    def _ready(self, batch: Sequence[Consumer]) -> ProcessGenerator:
-        """Wait until the next batch may begin."""
-        env, verb = self.world.env, self.verb
+    def _ready(self, batch: Sequence[Consumer], restarts: Sequence[Process] = ()) -> ProcessGenerator:
+        """Wait until the next batch may begin: nobody looks before ``restarts`` have started all of this one."""
+        env, verb, begun = self.world.env, self.verb, self.world.env.now
         if verb.next_ == "gap":
             yield env.until(env.now + verb.gap_us, self._probe_key)
             return
         before = {consumer.name: consumer.incarnation for consumer in batch}
+        for restart in restarts:
+            yield restart
+        if restarts:
+            yield env.until(env.now + PROBE_US - (env.now - begun) % PROBE_US, self._probe_key)
         while not all(self._is_ready(consumer, before[consumer.name]) for consumer in batch):
             yield env.until(env.now + PROBE_US, self._probe_key)
 

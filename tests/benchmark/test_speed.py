@@ -28,7 +28,7 @@ VARIANTS: dict[Variant, tuple[int, int]] = {
     "consumer": (4_121, 37_237),
 }
 """Events of an hour of 100 x 1,000, and of 1,000 x 10,000."""
-ROLL_EVENTS = 11_571
+ROLL_EVENTS = 3_453
 SMALL_GROUPS_EVENTS = 64_395
 BROKER_ROLL_EVENTS = 12_142
 SHARED_ROLL_EVENTS = 57_193

@@ -55,11 +55,20 @@ def page(found: Sequence[Studied]) -> str:
     return "\n".join(_parts(found)) + "\n"
 
 
-def _parts(found: Sequence[Studied]) -> Iterator[str]:
+def verdicts(found: Sequence[Studied]) -> str:
+    """How the page begins: what is shown by replays, and what is not."""
+    return "\n".join(_verdicts(found)) + "\n"
+
+
+def _verdicts(found: Sequence[Studied]) -> Iterator[str]:
     yield from _head(found)
     yield from _verdicts_table(found)
     yield from _counts_table(found)
     yield from _unsettled()
+
+
+def _parts(found: Sequence[Studied]) -> Iterator[str]:
+    yield from _verdicts(found)
     yield from _distributions_table([row for one in found for row in one.rows])
     yield from _replays_table(found)
     yield from _remaining(found)

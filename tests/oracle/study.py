@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Studied:
-    """One scenario: its repetitions one by one, what is shown of its figures, and these over seeds.
+    """One scenario: its repetitions one by one, and what is shown of its figures.
 
     ``headers``: of all its recordings, those too that are unfit and not compared.
     """
@@ -46,7 +47,13 @@ class Studied:
     headers: list[Fact]
     replays: list[Replayed]
     verdicts: list[Verdict]
-    rows: list[Row]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Its figures over repetitions, and over seeds: runs that are played when somebody asks."""
+        real = [one.recording for one in self.replays]
+        runs = [simulated(self.scenario, seed) for seed in range(1, SEEDS + 1)] if real else []
+        return rows(self.name, real, runs)
 
 
 def recorded() -> list[str]:
@@ -86,11 +93,10 @@ def replays(scenario: Scenario, fit: Iterable[Trace]) -> Iterator[Replayed]:
 
 
 def study(name: str) -> Studied:
-    """A scenario's repetitions, and its figures over them and over seeds."""
+    """A scenario's repetitions, and what is shown of its figures."""
     scenario, found = played(name), recordings(name)
     fit = [one for one in found if is_fit(one)]
     again, real = list(replays(scenario, fit)), [one.facts for one in fit]
-    runs = [simulated(scenario, seed) for seed in range(1, SEEDS + 1)] if fit else []
     verdicts = of_durations(name, [(one.recording, one.told) for one in again]) if fit else []
     verdicts += of_counts(name, real, [one.told for one in again]) if fit else []
-    return Studied(name, scenario, [one.header for one in found], again, verdicts, rows(name, real, runs))
+    return Studied(name, scenario, [one.header for one in found], again, verdicts)

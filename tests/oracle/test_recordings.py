@@ -13,7 +13,7 @@ from groupsim.sim.model import Distribution
 from tests.oracle.equivalence import REPETITIONS, SHOWN, judged
 from tests.oracle.readme import README, with_table
 from tests.oracle.remaining import REMAINING, UNSETTLED
-from tests.oracle.report import REPORT, page
+from tests.oracle.report import REPORT, page, verdicts
 from tests.oracle.study import RECORDINGS, Studied, names, recorded, recordings, study
 
 
@@ -70,6 +70,11 @@ def test_no_figure_is_listed_twice() -> None:
     assert len(set(listed)) == len(listed)
 
 
+def test_the_verdicts_of_the_report_are_of_the_present_model(found: list[Studied]) -> None:
+    assert REPORT.read_text(encoding="utf-8").startswith(verdicts(found))
+
+
+@pytest.mark.slow
 def test_report_and_readme_are_of_the_present_model(found: list[Studied]) -> None:
     assert REPORT.read_text(encoding="utf-8") == page(found)
     text = README.read_text(encoding="utf-8")

@@ -14,11 +14,11 @@ from groupsim.sim import Result, simulate
 from groupsim.sim.model import Scenario
 from groupsim.sim.units import S
 
-SEEDS = range(1, 1 + int(os.environ.get("LIBRARY_SEEDS", "3")))
+SEEDS = range(1, 1 + int(os.environ.get("LIBRARY_SEEDS", "2")))
 """`make test-all` takes twenty."""
 TWENTY = range(1, 21)
 """Of what happens in some runs only."""
-THREE = range(1, 4)
+TWO = range(1, 3)
 """Of what takes seconds a run, and comes out alike whatever is drawn."""
 STRATEGY = "groups.billing.config[partition.assignment.strategy]"
 COOPERATIVE: Mapping[str, Any] = {STRATEGY: ["cooperative-sticky"]}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupsim.sim import Result
-from tests.conformance.library.runs import STRATEGY, THREE, errors, fired_s, rebalances, runs, summaries, unread
+from tests.conformance.library.runs import STRATEGY, TWO, errors, fired_s, rebalances, runs, summaries, unread
 
 HEARTBEAT_S = 5.0
 PASSES_S = 0.8
@@ -143,7 +143,7 @@ def test_a_slow_revoker_holds_up_whoever_waits_for_its_partitions_and_what_it_ke
 
 def test_a_topic_that_the_brokers_match_is_read_within_ten_seconds() -> None:
     early = {"horizon": "420s"}
-    results = runs("broker-pattern", early, THREE)
+    results = runs("broker-pattern", early, TWO)
     found = summaries(results)
     assert (found["generations"] == 1).all()
     assert (found["partitions"] == 24).all()
@@ -199,7 +199,7 @@ def test_a_growing_group_is_not_noticed_by_its_neighbours() -> None:
         "groups.large.overrides[0].members": "0-2", "timeline[growth].scale.to": 40,
         "timeline[growth].scale.every": "1s",
     }  # fmt: skip
-    results = runs("coordinator-neighbours", smaller, THREE)
+    results = runs("coordinator-neighbours", smaller, TWO)
     small, large = summaries(results, "small"), summaries(results, "large")
     assert (small[["unavailable_partition_s", "rebalances"]] == 0).all(axis=None)
     assert (large["generations"] == 10).all()
@@ -215,7 +215,7 @@ def test_a_rolling_deploy_never_stops_the_world_and_reads_nothing_twice() -> Non
         "groups.billing.members.count": 10, "topics.orders.partitions": 50, "horizon": "10min",
         "groups.billing.protocol": "consumer", STRATEGY: None, "groups.billing.config[session.timeout.ms]": None,
     }  # fmt: skip
-    found = summaries(runs("rolling-deploy", changes, THREE))
+    found = summaries(runs("rolling-deploy", changes, TWO))
     assert (found["generations"] == 2 * 10).all()
     assert (found[["stop_the_world_s", "duplicates", "evictions"]] == 0).all(axis=None)
     gaps, batch_s = found["unavailable_gap_s_max"], 500 * 0.002

@@ -22,8 +22,8 @@ from tests.conformance.library.runs import (
     STATIC,
     STEP_S,
     STICKY,
-    THREE,
     TRIPS_S,
+    TWO,
     errors,
     fired_s,
     late_syncs,
@@ -80,7 +80,7 @@ def check_costs(eager: pd.DataFrame, sticky: pd.DataFrame, cooperative: pd.DataF
 
 
 def test_a_rolling_deploy_under_four_memberships() -> None:
-    check_deploy(compared(SMALL, THREE), 10)
+    check_deploy(compared(SMALL, TWO), 10)
 
 
 def test_the_first_rebalance_after_a_day_keeps_those_waiting_who_hear_early() -> None:
@@ -135,7 +135,7 @@ def test_an_assignor_upgrade_in_two_rolls_refuses_nobody() -> None:
 
 def test_an_assignor_upgrade_in_one_roll_is_refused() -> None:
     at_once = {"timeline[both].set_config.config": {"partition.assignment.strategy": ["cooperative-sticky"]}}
-    for result in runs("assignor-upgrade", at_once, THREE):
+    for result in runs("assignor-upgrade", at_once, TWO):
         assert "INCONSISTENT_GROUP_PROTOCOL" in errors(result)
 
 
