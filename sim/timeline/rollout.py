@@ -91,8 +91,7 @@ class Rollout:
             yield env.until(env.now + verb.gap_us, self._probe_key)
             return
         before = {consumer.name: consumer.incarnation for consumer in batch}
-        for restart in restarts:
-            yield restart
+        yield from restarts
         if restarts:
             yield env.until(env.now + PROBE_US - (env.now - begun) % PROBE_US, self._probe_key)
         while not all(self._is_ready(consumer, before[consumer.name]) for consumer in batch):

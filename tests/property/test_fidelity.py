@@ -1,4 +1,4 @@
-"""Elided and message fidelity give equal tables, and the invariants hold after every event in both.
+"""Elided and message fidelity give equal tables, and the invariants hold after every event.
 
 With message fidelity every heartbeat, poll, commit and metadata refresh is an event; with elision quiet members are
 arithmetic. Whatever differs between the two is a bug of the elision: a tie broken by chance, a pause forgotten, an

@@ -1,6 +1,6 @@
 """Elided and message fidelity give equal tables for groups of the consumer protocol, and for groups of both.
 
-The invariants of the published TLA+ model hold after every event in both (`sim.books.invariants.consumer_invariants`).
+The invariants of the published TLA+ model hold after every event (`sim.books.invariants.consumer_invariants`).
 """
 
 from __future__ import annotations

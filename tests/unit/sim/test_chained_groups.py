@@ -81,7 +81,13 @@ FAULTS: dict[str, tuple[tuple[Entry, ...], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(FAULTS))
+LONG = ("the second is cut off",)
+"""What both of them are cut off from has it, too."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in FAULTS]
+)
 def test_both_fidelities_agree_and_all_is_read_in_the_end(outputs: Outputs, name: str) -> None:
     timeline, more, own = FAULTS[name]
     scenario = chain(*timeline, readers=(reader(**own),), **{"horizon_s": 24, **more})
@@ -167,7 +173,7 @@ def test_of_a_chain_of_three_what_the_last_one_reads_is_once(outputs: Outputs) -
     assert one.manifest["digests"] == played(scenario, "message").manifest["digests"]
 
 
-@pytest.mark.parametrize("node", [0, 1, 2])
+@pytest.mark.parametrize("node", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_broker_that_dies_with_transactions_open_loses_nothing_to_the_second(outputs: Outputs, node: int) -> None:
     """One leads what the groups read and write, one coordinates them: all is read once when they are back."""
     dead = entry(8 * S, Kill(target=Target(kind="broker", name=str(node)), down=lasting(5 * S)))

@@ -76,7 +76,7 @@ def mixed(load: float) -> tuple[Stream, ...]:
     return (Stream(load * 0.5e6 / (4 * MS), 4 * MS), Stream(load * 0.5e6 / (16 * MS), 16 * MS))
 
 
-@pytest.mark.parametrize("load", [0.2, 0.5, 0.65])
+@pytest.mark.parametrize("load", [pytest.param(0.2, marks=pytest.mark.slow), 0.5, 0.65])
 @pytest.mark.parametrize("streams", [single, mixed], ids=["M/D/1", "M/G/1"])
 def test_requests_at_random_wait_as_long_as_pollaczek_and_khinchine_say(load: float, streams) -> None:
     queue = Queue()
@@ -85,7 +85,7 @@ def test_requests_at_random_wait_as_long_as_pollaczek_and_khinchine_say(load: fl
     assert queue.run().mean() == pytest.approx(mean_wait_us(drawn), rel=0.02)
 
 
-@pytest.mark.parametrize("load", [0.2, 0.45])
+@pytest.mark.parametrize("load", [pytest.param(0.2, marks=pytest.mark.slow), 0.45])
 @pytest.mark.parametrize("streams", [single, mixed], ids=["M/D/1", "M/G/1"])
 def test_what_is_drawn_for_quiet_members_is_what_requests_wait_in_the_queue(load: float, streams) -> None:
     queue, offered = Queue(), streams(load)
