@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupsim.sim.client.polling.drawn_schedule import DrawnPollSchedule
@@ -125,6 +125,7 @@ def test_who_stays_away_from_a_wait_polls_when_it_is_back_and_a_batch_takes_that
         assert schedule.before == last
 
 
+@settings(max_examples=40)
 @given(loops(), st.integers(1, 500), st.integers(0, 30), st.integers(0, 3_000))
 def test_a_train_is_all_polls_that_are_due(
     loop: tuple[PollSchedule, Written], interval: int, first: int, span: int
