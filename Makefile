@@ -51,7 +51,8 @@ demo: setup
 	printf '\nTables: %s/summary (all runs), %s/runs (one full run a variant)\n' $$out $$out; \
 	printf 'Figures: %s\n' $$out/figures/*.png
 
-# Every processor runs tests, a file each, the many short ones last; those on Spark, which has all processors at work itself, come one by one.
+# Every processor runs tests, a file each, long ones first (tests/conftest.py); those on Spark, which has all processors
+# at work itself, come one by one.
 test: setup
 	$(PYTEST) --ignore tests/spark --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) tests/spark

@@ -20,8 +20,13 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
+LONG = [Path(__file__).parent / name for name in ("oracle", "golden", "unit/sim", "property", "conformance")]
+"""Folders with files that take minutes: they come first, so that no processor waits for one at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests on Spark where Spark cannot start, and say what is missing."""
+    """Long files first; skip the tests on Spark where Spark cannot start, and say what is missing."""
+    items.sort(key=lambda item: next((rank for rank, one in enumerate(LONG) if one in item.path.parents), len(LONG)))
     on_spark = [item for item in items if item.get_closest_marker("spark")]
     if not on_spark:
         return

@@ -16,6 +16,8 @@ from groupsim.sim.units import S
 
 SEEDS = range(1, 1 + int(os.environ.get("LIBRARY_SEEDS", "2")))
 """`make test-all` takes twenty."""
+SEVERAL = max(SEEDS, range(1, 4), key=len)
+"""Of what a mean is asked."""
 TWENTY = range(1, 21)
 """Of what happens in some runs only."""
 TWO = range(1, 3)
