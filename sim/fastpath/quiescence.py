@@ -393,4 +393,5 @@ class Quiescence:
         serving = availability.serving(handle, partitions) if quiet.paused else 0
         for start, end in quiet.paused:
             availability.pause(serving, start, end)
+            client.poll_loop.shift_passes(start, end - start)
             client.life.paused_us += end - start

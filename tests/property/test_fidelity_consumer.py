@@ -105,3 +105,18 @@ def test_a_thread_that_wakes_to_beat_sees_first_that_the_application_is_late() -
     found = scenario(group(1, client=hasty), horizon_us=40 * S, partitions=1, rate_mrps=500_000)
     assert simulate(found).summary.leaves.sum() == 3
     assert not differences(found, 1)
+
+
+def test_passes_of_a_member_that_owns_nothing_are_later_by_its_pauses() -> None:
+    """Two members, one partition, which goes from one to the other: whoever has none has paused again and again."""
+    pauses = Entry(
+        id="gc",
+        every=Distribution("exponential", (3 * S,)),
+        verb=GcPause(target=Target("group", "g", "random"), duration=Distribution.constant(900 * MS)),
+    )
+    hasty = ClientConfig(group_protocol="consumer", max_poll_interval_us=950 * MS)
+    found = scenario(
+        group(2, client=hasty), pauses, horizon_us=40 * S, partitions=1, rate_mrps=500_000, latency=LOOPBACK
+    )
+    different = {seed: names for seed in range(3) if (names := differences(found, seed))}
+    assert not different

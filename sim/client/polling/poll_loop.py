@@ -346,11 +346,14 @@ class PollLoop:
             self.stuck_until += length
         if self.held_us >= 0:
             self.held_us += length
-        self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
-        job = self._job
-        if job is not None:
+        self.shift_passes(start, length)
+        if (job := self._job) is not None:
             job.due += length
             job.occurrence = self._client.env.at(job.due, self._work_key, self._worked)
+
+    def shift_passes(self, start: int, length: int) -> None:
+        """Passes of a wait inside poll() are that much later, and none comes before the clock goes on."""
+        self._passed_us, self._again_us = min(self._passed_us + length, start + length - 1), 0
 
     @property
     def is_held(self) -> bool:
@@ -368,7 +371,7 @@ class PollLoop:
         since, self.held_us = self.held_us, -1
         if now > since:
             self._shift(since, now - since)
-        self._passed_us, self._again_us = min(self._passed_us + now - since, now - 1), 0
+        self.shift_passes(since, now - since)
 
     def hang(self, now: int, length: int) -> None:
         """The thread is away for a while, whatever it was about to do."""
