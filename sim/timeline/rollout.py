@@ -92,7 +92,7 @@ class Rollout:
             return
         before = {consumer.name: consumer.incarnation for consumer in batch}
         yield from restarts
-        if restarts:
+        if restarts:  # looks keep their instants, each `PROBE_US` from when the batch was stopped
             yield env.until(env.now + PROBE_US - (env.now - begun) % PROBE_US, self._probe_key)
         while not all(self._is_ready(consumer, before[consumer.name]) for consumer in batch):
             yield env.until(env.now + PROBE_US, self._probe_key)
